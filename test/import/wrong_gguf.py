@@ -58,6 +58,9 @@ def main():
     values = values_of(architecture, config)
     write(at("factors"), values, [("token_embd.weight", (32, 4), 0, 0), ("rope_freqs.weight", (32,), 0, 0)],
           body=np.linspace(1, 8, 1024, dtype=np.float32).tobytes())
+    tokens = np.zeros((97, 256), dtype=np.float32).tobytes()
+    for name, key in (("warped", "llama.attention.warp"), ("words", "tokenizer.ggml.warp"), ("other", "somebody.warp")):
+        write(at(name), {**values, key: 3, "general.warp": 4}, [("token_embd.weight", (256, 97), 0, 0)], body=tokens)
     write(at("layers"), {**values, "llama.block_count": 3}, [("token_embd.weight", (256, 97), 0, 0)], body=b"\0" * 4 * 256 * 97)
 
 

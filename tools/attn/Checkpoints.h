@@ -51,7 +51,8 @@ enum class CheckpointKind { Safetensors, Gguf, Llama2, Onnx, Other };
 /// By its name, its first bytes, and its size; `Other` where it cannot be read, too.
 CheckpointKind kindOfCheckpoint(const std::string &path);
 
-/// The values of a GGUF file, without arrays of texts. Returns the exit code, after a message.
+/// The values of a GGUF file; of an array of texts, or of very many numbers, only "a list". Returns
+/// the exit code, after a message.
 int readGgufValues(const std::string &path, llvm::json::Object &values);
 
 /// The sizes of a checkpoint of llama2.c as a config.json says them. Returns the exit code.

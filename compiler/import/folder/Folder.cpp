@@ -60,11 +60,12 @@ static Error readModules(Folder &folder) {
     if (!type || !where || where->contains('/') || *where == "..")
       return importError("`modules.json` has a module without a `type`, or without the name of a "
                          "folder in this one as its `path`");
-    folder.modules.push_back({type->str(), where->str(), {}});
+    folder.modules.push_back({type->str(), where->str(), {}, {}});
+    folder.modules.back().said = *module;
   }
   if (!isThere && sys::fs::exists(folder.path + "/1_Pooling/config.json"))
-    folder.modules = {{(ofSentences + "Transformer").str(), "", {}},
-                      {(ofSentences + "Pooling").str(), "1_Pooling", {}}};
+    folder.modules = {{(ofSentences + "Transformer").str(), "", {}, {}},
+                      {(ofSentences + "Pooling").str(), "1_Pooling", {}, {}}};
   for (SentenceModule &module : folder.modules) {
     if (module.path.empty())
       continue;

@@ -21,6 +21,7 @@ namespace attn::importer {
 struct SentenceModule {
   std::string type, path;    ///< the name of its class; its folder, empty for the model's own
   llvm::json::Object config; ///< of its folder; empty where that has none
+  llvm::json::Object said{}; ///< of it in modules.json; empty where that is not there
 };
 
 /// A file of which the importer reads nothing: rows decide on its keys.
@@ -119,7 +120,8 @@ struct GgufFactors {
   std::vector<double> brief, wide; ///< `rope_factors_short.weight`, `rope_factors_long.weight`
 };
 
-/// A GGUF file as such a folder: of its values, without arrays of texts, and its tensors.
+/// A GGUF file as such a folder: of its values, whose arrays of texts need not be there, and its
+/// tensors.
 llvm::Expected<Folder>
 readGgufModel(llvm::StringRef path, const llvm::json::Object &values,
               const std::map<std::string, llvm::SmallVector<int64_t>> &shapes,

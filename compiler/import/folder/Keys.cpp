@@ -314,9 +314,12 @@ std::vector<KeyDecision> decideKeys(const KeyQuestion &question) {
         {Place{"config_sentence_transformers.json", "module"}, &folder.prompts}})
     if (*object && folder.renames.empty())
       walk.walk(place, **object, "", question.family);
-  for (const SentenceModule &module : folder.modules)
+  for (const auto &[i, module] : enumerate(folder.modules)) {
+    std::string path = module.path + "/config.json";
     if (folder.renames.empty())
-      walk.walk({module.path + "/config.json", "module"}, module.config, "", question.family);
+      walk.walk({path, "module"}, module.config, "", question.family);
+    walk.walk({"modules.json", "modules", std::to_string(i) + "."}, module.said, "", "");
+  }
   for (const FileBeside &file : folder.beside)
     walk.walk({file.name, file.kind}, file.content, "", file.family);
   return std::move(walk.decisions);

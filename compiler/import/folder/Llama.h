@@ -50,6 +50,7 @@ struct LlamaKind {
   int64_t features = 0; ///< of a head; 0: as many as are of the width
   int64_t window = 0;   ///< 0: none
   double cap = 0, lastCap = 0;
+  int64_t groups = 0; ///< heads of keys; 0: as many as of queries
 };
 
 /// Writes one model: a decoder with a cache, or an encoder of texts where tokens see both ways or

@@ -12,7 +12,8 @@ namespace attn::importer {
 void LlamaWriter::readHeads() {
   width = config.size("hidden_size");
   heads = config.size("num_attention_heads");
-  groups = config.size("num_key_value_heads", heads);
+  bool isGroupSilent = config.isSilent("num_key_value_heads") && !writer.ofLlamaCpp();
+  groups = config.size("num_key_value_heads", isGroupSilent && kind.groups ? kind.groups : heads);
   // What a published class takes where nothing is said; null and the file of llama.cpp mean the
   // width, shared out.
   bool isGiven = config.has("head_dim") ||
@@ -37,7 +38,7 @@ void LlamaWriter::readSizes() {
   tokens = config.size("vocab_size");
   positions = config.size("max_position_embeddings");
   eps = config.number("rms_norm_eps", kind.eps);
-  hasBias = is(InputBias) || config.flag("attention_bias", false);
+  hasBias = is(InputBias) || config.flag("attention_bias", is(Sinks) && !writer.ofLlamaCpp());
   hasOutBias = !is(InputBias) && hasBias;
   hasMlpBias = config.flag("mlp_bias", false);
   readGivenBiases();

@@ -32,7 +32,6 @@ static constexpr InnerDefault innerDefaults[] = {
     {"gemma3_text", "intermediate_size", 9216},
     {"gemma3_text", "num_hidden_layers", 26},
     {"gemma3_text", "num_attention_heads", 8},
-    {"gemma3_text", "num_key_value_heads", 4},
     {"gemma3_text", "head_dim", 256},
     {"gemma3_text", "max_position_embeddings", 131072},
     {"gemma3_text", "query_pre_attn_scalar", 256},
@@ -50,14 +49,12 @@ static constexpr InnerDefault innerDefaults[] = {
     {"mistral", "intermediate_size", 14336},
     {"mistral", "num_hidden_layers", 32},
     {"mistral", "num_attention_heads", 32},
-    {"mistral", "num_key_value_heads", 8},
     {"mistral", "max_position_embeddings", 131072},
     {"qwen2", "vocab_size", 151936},
     {"qwen2", "hidden_size", 4096},
     {"qwen2", "intermediate_size", 22016},
     {"qwen2", "num_hidden_layers", 32},
     {"qwen2", "num_attention_heads", 32},
-    {"qwen2", "num_key_value_heads", 32},
     {"qwen2", "max_position_embeddings", 32768},
 };
 

@@ -184,6 +184,24 @@ TEST(FileKeysTest, TheOlderFileOfAPackingIsOneToo) {
       << said;
 }
 
+TEST(FileKeysTest, WhatModulesAreHandedIsAnError) {
+  Folder folder;
+  folder.path = "folder";
+  folder.config = objectOf(smallLlama);
+  folder.modules.push_back({"sentence_transformers.models.Transformer", "", {}, {}});
+  folder.modules.push_back({"sentence_transformers.models.Pooling",
+                            "1_Pooling",
+                            json::Object{{"pooling_mode", "mean"}},
+                            {}});
+  folder.modules.front().said = json::Object{{"idx", 0}, {"name", "0"}, {"kwargs", json::Array()}};
+  std::string said = saidOf(folder);
+  EXPECT_EQ(std::string::npos, said.find("error: ")) << said;
+  folder.modules.back().said["kwargs"] = json::Array{"task"};
+  said = saidOf(folder);
+  EXPECT_NE(std::string::npos, said.find("error: `modules.json`: `1.kwargs` is `[\"task\"]`"))
+      << said;
+}
+
 /// What llama.cpp's converter writes of a model, without lists of texts.
 struct GgufCase {
   const char *name, *values;

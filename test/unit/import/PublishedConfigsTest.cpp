@@ -108,6 +108,30 @@ std::map<std::string, int> countsOf(const ImportedSpec &spec) {
   return counts;
 }
 
+/// That it was decided on each key of each file, on none twice, and on all of them for good.
+void expectEachOnce(const Published &one, const ImportedSpec &spec) {
+  std::map<std::string, int> counts = countsOf(spec);
+  for (const auto &[file, content] : one.files) {
+    if (const json::Array *modules = content.getAsArray())
+      for (const auto &[i, module] : llvm::enumerate(*modules))
+        for (const auto &entry : *module.getAsObject())
+          EXPECT_EQ(1, counts[file + ": " + std::to_string(i) + "." + entry.first.str()])
+              << one.model << ": " << file << ": " << entry.first.str();
+    if (const json::Object *object = content.getAsObject())
+      for (const auto &entry : *object) {
+        std::string key = file + ": " + entry.first.str();
+        // Of a language model within another, the keys within stand in its place.
+        bool isWithin = !counts[key] && key == "config.json: text_config" &&
+                        counts["config.json: text_config.model_type"];
+        EXPECT_EQ(isWithin ? 0 : 1, counts[key]) << one.model << ": " << key;
+      }
+  }
+  for (const KeyDecision &key : spec.keys) {
+    EXPECT_NE(KeyFate::Undecided, key.fate) << one.model << ": " << key.path;
+    EXPECT_FALSE(key.isTwice) << one.model << ": " << key.path << " is read, too";
+  }
+}
+
 TEST(PublishedConfigsTest, EachKeyIsDecidedOnOnce) {
   llvm::SmallString<256> root;
   ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("published", root));
@@ -127,25 +151,79 @@ TEST(PublishedConfigsTest, EachKeyIsDecidedOnOnce) {
     }
     EXPECT_EQ("", one.refused) << one.model << " is imported";
     ++imported;
-    std::map<std::string, int> counts = countsOf(*spec);
-    for (const auto &[file, content] : one.files)
-      if (const json::Object *object = content.getAsObject())
-        for (const auto &entry : *object) {
-          std::string key = file + ": " + entry.first.str();
-          // Of a language model within another, the keys within stand in its place.
-          bool isWithin = !counts[key] && key == "config.json: text_config" &&
-                          counts["config.json: text_config.model_type"];
-          EXPECT_EQ(isWithin ? 0 : 1, counts[key]) << one.model << ": " << key;
-        }
-    for (const KeyDecision &key : spec->keys) {
-      EXPECT_NE(KeyFate::Undecided, key.fate) << one.model << ": " << key.path;
-      EXPECT_FALSE(key.isTwice) << one.model << ": " << key.path << " is read, too";
-    }
+    expectEachOnce(one, *spec);
   }
   EXPECT_LE(150u, number);
   EXPECT_LE(60u, types.size());
   std::printf("%zu folders, %zu kinds of model, %zu imported\n", number, types.size(), imported);
   llvm::sys::fs::remove_directories(root);
+}
+
+/// Imports a folder of this config, and of the other files of a published one.
+std::string textOf(const Folder &published, const json::Object &config) {
+  Folder folder = published;
+  folder.config = config;
+  auto spec = importFolder(folder);
+  return spec ? spec->text : "error: " + llvm::toString(spec.takeError());
+}
+
+/// Leaves out one key after the other, and compares with its class's default in its place.
+/// `whole` is the config, `object` that within which the keys stand. Returns how many were tried.
+size_t compareDefaults(const Folder &folder, json::Object &whole, json::Object &object,
+                       const json::Object &defaults, const std::string &called) {
+  size_t tried = 0;
+  for (const auto &entry : defaults) {
+    const auto &key = entry.first;
+    const json::Value &value = entry.second;
+    std::string name = called + "." + key.str();
+    const json::Value *said = object.get(key);
+    if (const json::Object *inner = value.getAsObject()) {
+      if (said && said->getAsObject())
+        tried += compareDefaults(folder, whole, *object.getObject(key), *inner, name);
+      continue;
+    }
+    std::optional<json::Value> kept;
+    if (said)
+      kept = *said;
+    object.erase(key);
+    std::string without = textOf(folder, whole);
+    object[key] = value;
+    std::string with = textOf(folder, whole);
+    object.erase(key);
+    if (kept)
+      object.try_emplace(key, *kept);
+    ++tried;
+    // Sizes of a model may have to be said: an error names the key.
+    bool isAsked = StringRef(without).starts_with("error: ") &&
+                   StringRef(without).contains("`" + key.str() + "`");
+    if (!isAsked)
+      EXPECT_EQ(with, without) << name;
+  }
+  return tried;
+}
+
+TEST(PublishedConfigsTest, WhatAConfigLeavesOutIsItsClassesDefault) {
+  auto buffer = llvm::MemoryBuffer::getFile(ATTN_SOURCE_DIR "/test/import/class_defaults.json");
+  ASSERT_TRUE(bool(buffer));
+  auto defaults = attn::parseJson((*buffer)->getBuffer());
+  ASSERT_TRUE(bool(defaults)) << llvm::toString(defaults.takeError());
+  std::vector<Published> all = readPublished();
+  size_t tried = 0;
+  llvm::SmallString<256> root;
+  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("published", root));
+  for (const auto &entry : *defaults->getAsObject()) {
+    std::string type = entry.first.str();
+    auto found = llvm::find_if(all, [&](const Published &one) {
+      return one.refused.empty() &&
+             one.files.at("config.json").getAsObject()->getString("model_type") == StringRef(type);
+    });
+    ASSERT_NE(all.end(), found) << type;
+    Folder folder = llvm::cantFail(folderOf(*found, (root + "/" + type).str()));
+    json::Object config = folder.config;
+    tried += compareDefaults(folder, config, config, *entry.second.getAsObject(), type);
+  }
+  llvm::sys::fs::remove_directories(root);
+  EXPECT_LE(400u, tried);
 }
 
 /// Transformers 5 writes what a picture becomes into an object of another file.
