@@ -126,6 +126,8 @@ void expectEachOnce(const Published &one, const ImportedSpec &spec) {
         EXPECT_EQ(isWithin ? 0 : 1, counts[key]) << one.model << ": " << key;
       }
   }
+  for (const auto &[key, count] : counts) // those within objects, too
+    EXPECT_GE(1, count) << one.model << ": " << key;
   for (const KeyDecision &key : spec.keys) {
     EXPECT_NE(KeyFate::Undecided, key.fate) << one.model << ": " << key.path;
     EXPECT_FALSE(key.isTwice) << one.model << ": " << key.path << " is read, too";
