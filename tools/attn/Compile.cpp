@@ -295,6 +295,7 @@ int readTokenizer(const opt::InputArgList &args, Spec &spec, CompileOptions &opt
     return code;
   }
   attn_tokenizer_destroy(tokenizer);
+  noteTokenizer(path);
   if (int code = readChatTemplate(path, options))
     return code;
   if (packed)

@@ -84,6 +84,11 @@ static int decode(const attn_tokenizer *tokenizer, StringRef text, const opt::In
   return Ok;
 }
 
+void noteTokenizer(StringRef path) {
+  for (const std::string &note : importer::notesOfTokenizer(path))
+    errs() << "note: " << note << '\n';
+}
+
 int runTokenize(const opt::InputArgList &args) {
   std::vector<std::string> words = allFiles(args);
   StringRef file = args.getLastArgValue(OPT_file);
@@ -105,8 +110,7 @@ int runTokenize(const opt::InputArgList &args) {
   if (attn_status status = attn_tokenizer_open(words[0].c_str(), &tokenizer, &message))
     return failWith(status, message);
   scope_exit destroy([&] { attn_tokenizer_destroy(tokenizer); });
-  for (const std::string &note : importer::notesOfTokenizer(words[0]))
-    errs() << "note: " << note << '\n';
+  noteTokenizer(words[0]);
   StringRef text = buffer ? buffer->getBuffer() : StringRef(words[1]);
   return args.hasArg(OPT_decode) ? decode(tokenizer, text, args) : encode(tokenizer, text, args);
 }

@@ -20,6 +20,9 @@ int runImport(const llvm::opt::InputArgList &args);
 int runTokenize(const llvm::opt::InputArgList &args);
 int runFmt(const llvm::opt::InputArgList &args);
 
+/// Prints what of the settings of a folder's tokenizer is left out, or is not done.
+void noteTokenizer(llvm::StringRef path);
+
 /// Whether an imported spec is well formed and fits the tensors of its folder; 0, or an exit code
 /// after what does not fit has been printed. `precisions` are what findPrecisions finds.
 int checkImported(llvm::StringRef text, llvm::StringRef folder,
