@@ -79,6 +79,11 @@ private:
 
 std::vector<int64_t> GenerationWriter::tokensOfBoth(StringRef key) {
   std::vector<int64_t> tokens = at(key).sizes(key);
+  if (tokens.empty() && !writer.folder.generation && writer.config.isSilent(key) &&
+      !writer.ofLlamaCpp())
+    writer.config.note("`config.json` does not say `" + key +
+                       "`: answers end at their limit alone, though the published class may have "
+                       "a token of its own");
   if (!tokens.empty() || !writer.folder.generation || !writer.config.has(key))
     return tokens;
   writer.config.note("generation_config.json does not say `" + key +

@@ -75,6 +75,18 @@ TEST(KeysTest, AKeyThatNobodyReadsIsAnErrorWithItsLine) {
   }
 }
 
+TEST(KeysTest, ATokenThatEndsAnswersIsMissedAloud) {
+  Folder folder = folderOf(llama);
+  for (bool isSaid : {true, false}) {
+    auto spec = importFolder(folder);
+    ASSERT_TRUE(bool(spec)) << llvm::toString(spec.takeError());
+    EXPECT_EQ(isSaid, !llvm::any_of(spec->notes, [](llvm::StringRef note) {
+                return note.starts_with("`config.json` does not say `eos_token_id`");
+              }));
+    folder.config.erase("eos_token_id");
+  }
+}
+
 TEST(KeysTest, AKeyOfAnObjectWithinIsOneToo) {
   Folder folder = folderOf(llama);
   folder.config["rope_scaling"] =

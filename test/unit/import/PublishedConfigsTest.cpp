@@ -225,7 +225,8 @@ TEST(PublishedConfigsTest, WhatAConfigLeavesOutIsItsClassesDefault) {
     tried += compareDefaults(folder, config, config, *entry.second.getAsObject(), type);
   }
   llvm::sys::fs::remove_directories(root);
-  EXPECT_LE(400u, tried);
+  EXPECT_LE(700u, tried);
+  std::printf("%zu defaults\n", tried);
 }
 
 /// Transformers 5 writes what a picture becomes into an object of another file.
