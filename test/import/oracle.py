@@ -48,6 +48,9 @@ SCALINGS = [dict(rope_type="linear", factor=2.0),
 UNSAID = {"sliding_window": [4], "head_dim": [16], "n_inner": [40], "attn_logit_softcapping": [3.0], "final_logit_softcapping": [3.0],
           "num_key_value_heads": [2], "rope_scaling": SCALINGS, "problem_type": ["multi_label_classification", "regression"], "pad_token_id": [3],
           "mlp_dim": [40], "use_bidirectional_attention": [True]}
+# What the configs of siblings of a decoder in Llama's form say: its own class may leave that out.
+OF_SIBLINGS = {"attention_bias": True, "mlp_bias": True, "attn_logit_softcapping": 3.0, "final_logit_softcapping": 3.0, "hidden_activation": "relu",
+               "query_pre_attn_scalar": 5, "sliding_window": 4, "use_sliding_window": True}
 # What a word may become.
 WORDS = {"absolute": ["relative_key"], "sine": ["learned"], "cls": ["mean"]}
 KEYS_OF_FORMS = {"feed_forward_proj": ["relu", "gated-gelu", "gated-silu"]}
@@ -91,6 +94,8 @@ def other_rotations(value):
 
 def changes(every, values, within=()):
     """Each key of a config with another value, as a path of keys, and those of `values` left out, which is `...`."""
+    if "rms_norm_eps" in every:
+        yield from (((key,), value) for key, value in OF_SIBLINGS.items() if key not in every)
     for key in sorted(set(every) - NAMES):
         value, given = every[key], values.get(key)
         if isinstance(value, dict) and isinstance(given, dict) and key != "rope_parameters":

@@ -26,15 +26,16 @@ constexpr LlamaExperts ossExperts = {
     "mlp", "gate", "up",    "down_proj", "num_local_experts", "intermediate_size",
     true,  true,   "router"};
 
-constexpr unsigned gemmaTraits = OnePlusNorms | ScaledTokens | Tied,
+constexpr unsigned gemmaTraits = OnePlusNorms | ScaledTokens | Tied | BiasIfAsked,
                    qwenWindow = WindowIfAsked | TypedLayers | LastWindowed;
 // Behind the traits: the activation, one layer of how many sees all, experts, the base of angles,
 // eps, features of a head, the window, what caps scores of keys and of tokens, and heads of keys.
 constexpr LlamaKind kinds[] = {
-    {"llama"},
+    {"llama", BiasIfAsked | MlpBiasIfAsked},
     {"mistral", 0, "silu", 0, nullptr, 10000, 1e-6, 0, 4096, 0, 0, 8},
     {"qwen2", InputBias | qwenWindow, "silu", 0, nullptr, 10000, 1e-6, 0, 4096, 0, 0, 32},
-    {"qwen3", HeadNorms | qwenWindow, "silu", 0, nullptr, 10000, 1e-6, 128, 4096, 0, 0, 32},
+    {"qwen3", HeadNorms | qwenWindow | BiasIfAsked, "silu", 0, nullptr, 10000, 1e-6, 128, 4096, 0,
+     0, 32},
     {"gemma", gemmaTraits, "gelu_pytorch_tanh", 0, nullptr, 10000, 1e-6, 256, 0, 0, 0, 16},
     {"gemma2", gemmaTraits | FourNorms | QueryScalar | TypedLayers, "gelu_pytorch_tanh", 2, nullptr,
      10000, 1e-6, 256, 4096, 50, 30, 4},
@@ -43,9 +44,10 @@ constexpr LlamaKind kinds[] = {
     {"phi3", Packed | PartsOfHeads | YarnIsLongRope | OptionalWindow, "silu", 0, nullptr, 10000,
      1e-5},
     {"mixtral", OptionalWindow, "silu", 0, &mixtralExperts, 1000000, 1e-5, 0, 0, 0, 0, 8},
-    {"qwen3_moe", HeadNorms | WindowIfAsked, "silu", 0, &qwenExperts, 10000, 1e-6, 0, 4096, 0, 0,
-     4},
-    {"gpt_oss", Sinks | TypedLayers, "silu", 2, &ossExperts, 150000, 1e-5, 64, 128, 0, 0, 8},
+    {"qwen3_moe", HeadNorms | WindowIfAsked | BiasIfAsked, "silu", 0, &qwenExperts, 10000, 1e-6, 0,
+     4096, 0, 0, 4},
+    {"gpt_oss", Sinks | TypedLayers | BiasIfAsked, "silu", 2, &ossExperts, 150000, 1e-5, 64, 128, 0,
+     0, 8},
 };
 
 void LlamaWriter::writeDims() {

@@ -20,7 +20,7 @@ enum LlamaTrait : unsigned {
   FourNorms = 1 << 4,       ///< behind attention and mlp, too
   Packed = 1 << 5,          ///< queries, keys and values in one tensor, gate and up in another
   Tied = 1 << 6,            ///< the embedding for the output, too, where the config does not say
-  QueryScalar = 1 << 7,     ///< scores by query_pre_attn_scalar, not by the features of a head
+  QueryScalar = 1 << 7,     ///< scores by query_pre_attn_scalar, and caps, where they are said
   LocalBase = 1 << 8,       ///< layers with a window turn by a base of their own
   WindowIfAsked = 1 << 9,   ///< a window only with use_sliding_window
   Sinks = 1 << 10,          ///< a score for each head that no key has
@@ -29,6 +29,8 @@ enum LlamaTrait : unsigned {
   PartsOfHeads = 1 << 13,   ///< partial_rotary_factor is read: a part of a head is turned
   YarnIsLongRope = 1 << 14, ///< as Phi-3's class takes the name
   OptionalWindow = 1 << 15, ///< none where the config does not say
+  BiasIfAsked = 1 << 16,    ///< of attention, with attention_bias
+  MlpBiasIfAsked = 1 << 17, ///< of the mlp, with mlp_bias
 };
 
 /// What a mixture of experts is called in the tensors and in the config.

@@ -38,14 +38,18 @@ void LlamaWriter::readSizes() {
   tokens = config.size("vocab_size");
   positions = config.size("max_position_embeddings");
   eps = config.number("rms_norm_eps", kind.eps);
-  hasBias = is(InputBias) || config.flag("attention_bias", is(Sinks) && !writer.ofLlamaCpp());
+  // What a published class does not ask for changes nothing, whatever its config says.
+  bool isAsked =
+      is(BiasIfAsked) && config.flag("attention_bias", is(Sinks) && !writer.ofLlamaCpp());
+  hasBias = is(InputBias) || isAsked;
   hasOutBias = !is(InputBias) && hasBias;
-  hasMlpBias = config.flag("mlp_bias", false);
+  hasMlpBias = is(MlpBiasIfAsked) && config.flag("mlp_bias", false);
   readGivenBiases();
   isTied = config.flag("tie_word_embeddings", is(Tied));
-  act = config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
-  if (is(QueryScalar))
-    queryScale = std::pow(config.number("query_pre_attn_scalar", 256), -0.5);
+  act = is(ScaledTokens) && config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
+  if (!is(QueryScalar))
+    return;
+  queryScale = std::pow(config.number("query_pre_attn_scalar", 256), -0.5);
   auto capOf = [&](StringRef key, double otherwise) {
     bool isDefault = config.isSilent(key) && !writer.ofLlamaCpp();
     return config.number(key).value_or(isDefault ? otherwise : 0);

@@ -87,6 +87,43 @@ TEST(KeysTest, ATokenThatEndsAnswersIsMissedAloud) {
   }
 }
 
+/// What has no effect in the published class of this type, whatever siblings make of it.
+TEST(KeysTest, WhatAClassDoesNotAskForChangesNothing) {
+  using llvm::json::Object;
+  std::pair<const char *, Object> strays[] = {
+      {llama, Object{{"final_logit_softcapping", 30.0},
+                     {"attn_logit_softcapping", 50.0},
+                     {"query_pre_attn_scalar", 5},
+                     {"hidden_activation", "relu"},
+                     {"sliding_window", 4},
+                     {"num_beam_groups", 2},
+                     {"diversity_penalty", 0.5},
+                     {"tie_encoder_decoder", true}}},
+      {bert, Object{{"tie_word_embeddings", false}, {"tie_encoder_decoder", true}}},
+      {gpt2, Object{{"num_beam_groups", 2}, {"diversity_penalty", 0.5}}}};
+  for (const auto &[config, keys] : strays) {
+    Folder folder = folderOf(config);
+    auto plain = importFolder(folder);
+    ASSERT_TRUE(bool(plain)) << llvm::toString(plain.takeError());
+    for (const auto &entry : keys) {
+      Folder other = folderOf(config);
+      other.config[entry.first] = entry.second;
+      auto spec = importFolder(other);
+      ASSERT_TRUE(bool(spec)) << llvm::toString(spec.takeError());
+      EXPECT_EQ(plain->text, spec->text) << entry.first.str();
+    }
+  }
+}
+
+TEST(KeysTest, GroupsOfBeamsAreAnErrorWhereThereAreBeams) {
+  Folder folder = folderOf(llama);
+  folder.config["num_beams"] = 4;
+  EXPECT_EQ("", errorOf(folder));
+  folder.config["num_beam_groups"] = 2;
+  std::string error = errorOf(folder);
+  EXPECT_NE(std::string::npos, error.find("`num_beam_groups` is `2`")) << error;
+}
+
 TEST(KeysTest, AKeyOfAnObjectWithinIsOneToo) {
   Folder folder = folderOf(llama);
   folder.config["rope_scaling"] =
