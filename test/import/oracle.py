@@ -23,11 +23,11 @@ import transformers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "numeric")]
-from oracle_families import FAMILIES
+from oracle_families import FAMILIES, HEADS
 from program import Failed, call, run
 from vit_twin import write_safetensors
 
-BOUND = 1e-4
+BOUND, MODELS = 1e-4, {**FAMILIES, **HEADS}
 # Keys that say who a config is of, and what a call returns.
 NAMES = {"architectures", "model_type", "transformers_version", "_name_or_path", "torch_dtype", "dtype", "id2label", "label2id", "return_dict",
          "output_hidden_states", "output_attentions", "torchscript", "is_encoder_decoder", "_attn_implementation_autoset", "experts_implementation"}
@@ -137,24 +137,23 @@ def fill(model):
 
 def tensors_of(model):
     """What a file has of the model: each tensor once, under the names that the library's files have."""
-    state = model.state_dict()
+    seen, state = set(), {}
+    for name, value in model.state_dict().items():
+        key = (value.data_ptr(), tuple(value.shape))
+        if value.is_floating_point() and key not in seen:
+            state[name] = value
+        seen.add(key)
     try:
         from transformers.core_model_loading import revert_weight_conversion
         state = revert_weight_conversion(model, state)
     except ImportError:  # of version 4, whose files have the names of the modules
         pass
-    seen, tensors = set(), {}
-    for name, value in state.items():
-        key = (value.data_ptr(), tuple(value.shape))
-        if value.is_floating_point() and key not in seen:
-            tensors[name] = value.float().numpy()
-        seen.add(key)
-    return tensors
+    return {name: value.float().numpy() for name, value in state.items()}
 
 
 def publish(folder, family, values, said=None):
     """Writes the folder of a model of the library. Its config says what differs from the defaults, and the key at the path `said`."""
-    architecture, _, _, *adapt = FAMILIES[family]
+    architecture, _, _, *adapt = MODELS[family]
     kind = getattr(transformers, architecture)
     config = kind.config_class(**copy.deepcopy(values))
     config._attn_implementation = "eager"
@@ -248,15 +247,15 @@ def check_changes(family, folder, base):
     return counts, impossible
 
 
-HEADS = ["family", "changes", *(name for name, _ in VERDICTS.values()), "no such model"]
+COLUMNS = ["family", "changes", *(name for name, _ in VERDICTS.values()), "no such model"]
 
 
 def print_row(cells):
-    print("  ".join(str(cell).rjust(max(len(head), 6)) if i else str(cell).ljust(24) for i, (head, cell) in enumerate(zip(HEADS, cells))), flush=True)
+    print("  ".join(str(cell).rjust(max(len(head), 6)) if i else str(cell).ljust(24) for i, (head, cell) in enumerate(zip(COLUMNS, cells))), flush=True)
 
 
 def print_sum(rows):
-    print_row([f"{len(rows)} families", *(sum(row[i] for row in rows) for i in range(1, len(HEADS)))])
+    print_row([f"{len(rows)} families", *(sum(row[i] for row in rows) for i in range(1, len(COLUMNS)))])
 
 
 def main():
@@ -268,19 +267,19 @@ def main():
     print(f"transformers {transformers.__version__}, torch {torch.__version__}")
     failures, rows = 0, []
     if options.changes:
-        print_row(HEADS)
-    for family in options.family or FAMILIES:
-        architecture, values, how, *_ = FAMILIES[family]
+        print_row(COLUMNS)
+    for family in options.family or MODELS:
+        architecture, values, how, *_ = MODELS[family]
         if not hasattr(transformers, architecture):
             print(f"{family}: this version of the library has no {architecture}")
             continue
-        folder = os.path.join(options.folder, family)
+        folder = os.path.join(options.folder, family.replace(", ", "-"))
         model, _ = publish(folder, family, values)
         calls = published(model, how)
         verdict, why = judge(folder, calls, 1, ())
         print(f"{family}: {why}", flush=True)
         failures += verdict != "same"
-        if options.changes:
+        if options.changes and family in FAMILIES:
             counts, impossible = check_changes(family, folder, calls)
             rows.append([family, sum(counts.values()), *(counts[verdict] for verdict in VERDICTS), impossible])
             print_row(rows[-1])

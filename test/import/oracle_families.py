@@ -26,18 +26,34 @@ def tensor(array):
     return torch.tensor(array.astype(np.int64) if array.dtype == np.int32 else array.astype(np.float64))
 
 
+def results_of(made, fields):
+    return {name: getattr(made, field) for name, field in (fields or {"scores": "logits"}).items()}
+
+
+def states(model):
+    return [({"encode": model(input_ids=tensor(IDS), use_cache=False).last_hidden_state}, "encode", {"ids": IDS})]
+
+
+def answers(model):
+    """The first and the last token of an answer."""
+    (_, entry, inputs), = encoder("answer", segments=True, scores="start_logits")(model)
+    made = model(input_ids=tensor(IDS), token_type_ids=tensor(inputs["segments"]))
+    return [({"scores": torch.stack([made.start_logits, made.end_logits], -1)}, entry, inputs)]
+
+
 def decoder(model):
     return [({"scores": model(input_ids=tensor(IDS), use_cache=False).logits}, "scores", {"ids": IDS})]
 
 
-def encoder(entry, result="scores", field="logits", segments=False):
+def encoder(entry, segments=False, **fields):
+    """What each result is called in the library; without any, `scores` are its logits."""
     def call(model):
         inputs = {"ids": IDS, "lengths": np.full(2, IDS.shape[1], np.int32)}
         given = dict(input_ids=tensor(IDS), attention_mask=torch.ones(IDS.shape, dtype=torch.int64))
         if segments:
             inputs["segments"] = np.ascontiguousarray(np.broadcast_to(np.arange(IDS.shape[1]) > 6, IDS.shape), np.int32)
             given["token_type_ids"] = tensor(inputs["segments"])
-        return [({result: getattr(model(**given), field)}, entry, inputs)]
+        return [(results_of(model(**given), fields), entry, inputs)]
 
     return call
 
@@ -55,11 +71,11 @@ def listener(model):
     return [({"scores": scores}, "scores", {"mel": mel, "token": IDS})]
 
 
-def viewer(entry, result="scores", field="logits"):
+def viewer(entry, **fields):
     def call(model):
         side = model.config.image_size if isinstance(model.config.image_size, int) else model.config.image_size[0]
         image = np.random.default_rng(4).standard_normal((2, model.config.num_channels, side, side)).astype(np.float32)
-        return [({result: getattr(model(pixel_values=tensor(image)), field)}, entry, {"image": image})]
+        return [(results_of(model(pixel_values=tensor(image)), fields), entry, {"image": image})]
 
     return call
 
@@ -149,7 +165,7 @@ FAMILIES = {
     "modernbert": ("ModernBertForMaskedLM", dict(vocab_size=TOKENS, hidden_size=32, intermediate_size=48, num_hidden_layers=3,
                                                  num_attention_heads=4, max_position_embeddings=64, local_attention=6, pad_token_id=0,
                                                  bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2), encoder("fill")),
-    "nomic_bert": ("NomicBertModel", BERT, encoder("encode", "hidden", "last_hidden_state", segments=True)),
+    "nomic_bert": ("NomicBertModel", BERT, encoder("encode", segments=True, hidden="last_hidden_state")),
     "t5": ("T5ForConditionalGeneration", dict(vocab_size=TOKENS, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4,
                                               decoder_start_token_id=0), writer),
     "bart": ("BartForConditionalGeneration", {**WRITER, "max_position_embeddings": 64}, writer),
@@ -161,7 +177,7 @@ FAMILIES = {
     "vit": ("ViTForImageClassification", VIT, viewer("classify")),
     "deit": ("DeiTForImageClassificationWithTeacher", VIT, viewer("classify")),
     "dinov2": ("Dinov2Model", {**{key: value for key, value in VIT.items() if key not in ("intermediate_size", "num_labels")}, "mlp_ratio": 2},
-               viewer("encode", "hidden", "last_hidden_state")),
+               viewer("encode", hidden="last_hidden_state")),
     "beit": ("BeitForImageClassification", VIT, viewer("classify")),
     "swin": ("SwinForImageClassification", SWIN, viewer("classify")),
     "swinv2": ("Swinv2ForImageClassification", SWIN, viewer("classify")),
@@ -182,4 +198,27 @@ FAMILIES = {
         decoder_attention_heads=4, encoder_ffn_dim=48, decoder_ffn_dim=48, num_queries=5, num_labels=3,
         backbone_config=dict(model_type="resnet", embedding_size=2, hidden_sizes=[8, 16, 32, 64], depths=[3, 4, 6, 3], out_features=["stage4"])),
              finder, name_as_timm),
+}
+
+MODERN = FAMILIES["modernbert"][1]
+# Other heads of these families, which differ behind the last layer.
+HEADS = {
+    "llama, states": ("LlamaModel", LLAMA, states),
+    "gpt2, states": ("GPT2Model", FAMILIES["gpt2"][1], states),
+    "bert, states": ("BertModel", BERT, encoder("encode", segments=True, hidden="last_hidden_state", pooled="pooler_output")),
+    "bert, classes": ("BertForSequenceClassification", {**BERT, "num_labels": 3}, encoder("classify", segments=True)),
+    "bert, tokens": ("BertForTokenClassification", {**BERT, "num_labels": 3}, encoder("classify", segments=True)),
+    "bert, answers": ("BertForQuestionAnswering", BERT, answers),
+    "roberta, classes": ("RobertaForSequenceClassification", {**ROBERTA, "num_labels": 3}, encoder("classify")),
+    "roberta, tokens": ("RobertaForTokenClassification", {**ROBERTA, "num_labels": 3}, encoder("classify")),
+    "xlm-roberta, masked": ("XLMRobertaForMaskedLM", ROBERTA, encoder("fill")),
+    "distilbert, states": ("DistilBertModel", FAMILIES["distilbert"][1], encoder("encode", hidden="last_hidden_state")),
+    "distilbert, masked": ("DistilBertForMaskedLM", FAMILIES["distilbert"][1], encoder("fill")),
+    "modernbert, states": ("ModernBertModel", MODERN, encoder("encode", hidden="last_hidden_state")),
+    "modernbert, classes": ("ModernBertForSequenceClassification", {**MODERN, "num_labels": 3, "classifier_pooling": "mean"}, encoder("classify")),
+    "modernbert, tokens": ("ModernBertForTokenClassification", {**MODERN, "num_labels": 3}, encoder("classify")),
+    "vit, states": ("ViTModel", VIT, viewer("encode", hidden="last_hidden_state")),
+    "deit, states": ("DeiTModel", VIT, viewer("encode", hidden="last_hidden_state")),
+    "dinov2, classes": ("Dinov2ForImageClassification", {**FAMILIES["dinov2"][1], "num_labels": 5}, viewer("classify")),
+    "beit, states": ("BeitModel", VIT, viewer("encode", hidden="last_hidden_state")),
 }

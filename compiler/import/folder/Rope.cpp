@@ -58,11 +58,20 @@ int64_t RopeReader::readPart(Config &inner) {
     config.refuse(key, "the " + numberText(*own) + " that the values of rope say");
   double part = own ? *own : outer.value_or(1);
   auto turned = static_cast<int64_t>(double(features) * part);
+  if (!hasParts && turned != features && typeOf(inner) == "default") {
+    config.note("`partial_rotary_factor` is left out, as the published class of this model leaves "
+                "it out: it turns whole heads");
+    return features;
+  }
   if (!hasParts && turned != features)
     where.refuse(key, "1: the published class of this model turns whole heads");
   if (turned < 2 || turned > features || turned % 2)
     where.refuse(key, "a part of the head with an even number of features");
   return turned;
+}
+
+std::string RopeReader::typeOf(Config &inner) {
+  return inner.text("rope_type", inner.text("type", "default"));
 }
 
 int64_t RopeReader::originalOf(Config &inner) {
@@ -76,7 +85,7 @@ bool RopeReader::isOriginalBeside() const {
 }
 
 void RopeReader::readScaling(Config &inner, Rotation &own) {
-  std::string type = inner.text("rope_type", inner.text("type", "default"));
+  std::string type = typeOf(inner);
   auto factor = [&](StringRef key) {
     std::optional<double> value = inner.number(key);
     if (!value)

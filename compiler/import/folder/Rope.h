@@ -36,7 +36,7 @@ struct Rotation {
 struct RopeReader {
   Config &config;
   int64_t features, positions;
-  bool hasParts = false;       ///< `partial_rotary_factor` is read; else it has to be 1
+  bool hasParts = false; ///< `partial_rotary_factor` is read; a scaling of angles reads it, too
   bool yarnIsLongRope = false; ///< as Phi-3's class takes the name
   /// What the published class says of `original_max_position_embeddings` beside the values of rope
   /// where a config says nothing there; 0: nothing.
@@ -51,6 +51,8 @@ struct RopeReader {
 private:
   /// What the angles of the pairs are powers of.
   double readBase(Config &inner, llvm::StringRef baseKey, double otherwise);
+  /// The rule of the angles, by its name.
+  static std::string typeOf(Config &inner);
   /// How many features of a head are turned.
   int64_t readPart(Config &inner);
   /// The positions that angles were learnt of: what stands beside the values of rope counts before
