@@ -137,8 +137,9 @@ def fill(model):
 
 def tensors_of(model):
     """What a file has of the model: each tensor once, under the names that the library's files have."""
+    tied = set(getattr(model, "all_tied_weights_keys", None) or ())  # of version 5, which leaves these out of its files
     seen, state = set(), {}
-    for name, value in model.state_dict().items():
+    for name, value in sorted(model.state_dict().items(), key=lambda item: item[0] in tied):
         key = (value.data_ptr(), tuple(value.shape))
         if value.is_floating_point() and key not in seen:
             state[name] = value
