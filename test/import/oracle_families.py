@@ -26,6 +26,19 @@ def tensor(array):
     return torch.tensor(array.astype(np.int64) if array.dtype == np.int32 else array.astype(np.float64))
 
 
+def lengths_of(texts):
+    """The second text is shorter."""
+    return np.array([texts.shape[1], texts.shape[1] - 3], np.int32)
+
+
+def seen(texts):
+    return torch.tensor((np.arange(texts.shape[1]) < lengths_of(texts)[:, None]).astype(np.int64))
+
+
+def padded(texts, config):
+    return np.where(np.arange(texts.shape[1]) < lengths_of(texts)[:, None], texts, config.pad_token_id or 0).astype(np.int32)
+
+
 def results_of(made, fields):
     return {name: getattr(made, field) for name, field in (fields or {"scores": "logits"}).items()}
 
@@ -37,7 +50,7 @@ def states(model):
 def answers(model):
     """The first and the last token of an answer."""
     (_, entry, inputs), = encoder("answer", segments=True, scores="start_logits")(model)
-    made = model(input_ids=tensor(IDS), token_type_ids=tensor(inputs["segments"]))
+    made = model(input_ids=tensor(inputs["ids"]), attention_mask=seen(IDS), token_type_ids=tensor(inputs["segments"]))
     return [({"scores": torch.stack([made.start_logits, made.end_logits], -1)}, entry, inputs)]
 
 
@@ -48,8 +61,8 @@ def decoder(model):
 def encoder(entry, segments=False, **fields):
     """What each result is called in the library; without any, `scores` are its logits."""
     def call(model):
-        inputs = {"ids": IDS, "lengths": np.full(2, IDS.shape[1], np.int32)}
-        given = dict(input_ids=tensor(IDS), attention_mask=torch.ones(IDS.shape, dtype=torch.int64))
+        inputs = {"ids": padded(IDS, model.config), "lengths": lengths_of(IDS)}
+        given = dict(input_ids=tensor(inputs["ids"]), attention_mask=seen(IDS))
         if segments:
             inputs["segments"] = np.ascontiguousarray(np.broadcast_to(np.arange(IDS.shape[1]) > 6, IDS.shape), np.int32)
             given["token_type_ids"] = tensor(inputs["segments"])
@@ -59,9 +72,9 @@ def encoder(entry, segments=False, **fields):
 
 
 def writer(model):
-    scores = model(input_ids=tensor(SOURCE), attention_mask=torch.ones(SOURCE.shape, dtype=torch.int64), decoder_input_ids=tensor(IDS),
-                   use_cache=False).logits
-    return [({"scores": scores}, "scores", {"source": SOURCE, "lengths": np.full(2, SOURCE.shape[1], np.int32), "token": IDS})]
+    source = padded(SOURCE, model.config)
+    scores = model(input_ids=tensor(source), attention_mask=seen(source), decoder_input_ids=tensor(IDS), use_cache=False).logits
+    return [({"scores": scores}, "scores", {"source": source, "lengths": lengths_of(source), "token": IDS})]
 
 
 def listener(model):
@@ -200,7 +213,7 @@ FAMILIES = {
              finder, name_as_timm),
 }
 
-MODERN = FAMILIES["modernbert"][1]
+MODERN, TROCR = FAMILIES["modernbert"][1], FAMILIES["vision-encoder-decoder"]
 # Other heads of these families, which differ behind the last layer.
 HEADS = {
     "llama, states": ("LlamaModel", LLAMA, states),
@@ -219,6 +232,8 @@ HEADS = {
     "modernbert, tokens": ("ModernBertForTokenClassification", {**MODERN, "num_labels": 3}, encoder("classify")),
     "vit, states": ("ViTModel", VIT, viewer("encode", hidden="last_hidden_state")),
     "deit, states": ("DeiTModel", VIT, viewer("encode", hidden="last_hidden_state")),
+    "vision-encoder-decoder, deit": (TROCR[0], {**TROCR[1], "encoder": {**TROCR[1]["encoder"], "model_type": "deit"}}, reader),
+    "vision-encoder-decoder, beit": (TROCR[0], {**TROCR[1], "encoder": {**TROCR[1]["encoder"], "model_type": "beit"}}, reader),
     "dinov2, classes": ("Dinov2ForImageClassification", {**FAMILIES["dinov2"][1], "num_labels": 5}, viewer("classify")),
     "beit, states": ("BeitModel", VIT, viewer("encode", hidden="last_hidden_state")),
 }
