@@ -123,7 +123,7 @@ def llama(c, w, ids, lengths=None):
             q, k = norm(q, p + "self_attn.q_norm"), norm(k, p + "self_attn.k_norm")
         q, k = rotate(q, f, stronger), rotate(k, f, stronger)
         scores = q @ np.repeat(k, h // g, 1).transpose(0, 1, 3, 2) * (c.get("query_pre_attn_scalar", e) ** -0.5)
-        if near := c.get("attn_logit_softcapping", 50 if kind == "gemma2" else None):
+        if near := c.get("attn_logit_softcapping", 50) if kind == "gemma2" else None:
             scores = np.tanh(scores / near) * near
         live = np.where((sees(i, j) | (i < 0)) & there, scores, -np.inf)
         if p + "self_attn.sinks" in w:

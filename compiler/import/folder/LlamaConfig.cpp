@@ -54,7 +54,8 @@ void LlamaWriter::readSizes() {
     bool isDefault = config.isSilent(key) && !writer.ofLlamaCpp();
     return config.number(key).value_or(isDefault ? otherwise : 0);
   };
-  cap = capOf("attn_logit_softcapping", kind.cap);
+  if (!is(LocalBase)) // Gemma 3's class keeps the number, and caps no scores of keys
+    cap = capOf("attn_logit_softcapping", kind.cap);
   lastCap = capOf("final_logit_softcapping", kind.lastCap);
 }
 
@@ -176,6 +177,8 @@ void LlamaWriter::readRotations() {
     config.valueAt("rope_parameters"); // which counts as read
   if (hasScaling)
     parameters.valueAt("full_attention");
+  if (isByType) // the library adds these where the layers are of one type
+    parameters.passOver({"rope_type", "rope_theta"});
   Config full = parameters.within("full_attention"),
          sliding = parameters.within("sliding_attention");
   json::Object given{{"rope_type", "yarn"},

@@ -19,6 +19,15 @@ constexpr const char *llama = R"({
   "attention_dropout": 0.1, "use_cache": true, "torch_dtype": "bfloat16", "bos_token_id": 1,
   "eos_token_id": 2, "pretraining_tp": 1, "tie_word_embeddings": false,
   "rope_scaling": {"rope_type": "linear", "factor": 2.0}})";
+constexpr const char *gemma3 = R"({
+  "architectures": ["Gemma3ForCausalLM"], "model_type": "gemma3_text", "hidden_size": 32,
+  "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "head_dim": 8,
+  "num_key_value_heads": 2, "vocab_size": 61, "max_position_embeddings": 64, "rms_norm_eps": 1e-6,
+  "query_pre_attn_scalar": 8, "sliding_window": 5, "hidden_activation": "gelu_pytorch_tanh",
+  "layer_types": ["sliding_attention", "sliding_attention"],
+  "rope_parameters": {"rope_type": "default", "rope_theta": null,
+    "full_attention": {"rope_type": "default", "rope_theta": 1000000.0},
+    "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}}})";
 constexpr const char *bert = R"({
   "architectures": ["BertModel"], "model_type": "bert", "hidden_size": 32, "intermediate_size": 48,
   "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 61, "type_vocab_size": 2,
@@ -48,7 +57,7 @@ std::string errorOf(const Folder &folder) {
 TEST(KeysTest, TheTableHasNoWrongRow) { EXPECT_EQ("", checkKeyTable()); }
 
 TEST(KeysTest, EachKeyIsDecidedOnOnce) {
-  for (const char *config : {llama, bert, gpt2}) {
+  for (const char *config : {llama, gemma3, bert, gpt2}) {
     Folder folder = folderOf(config);
     auto spec = importFolder(folder);
     ASSERT_TRUE(bool(spec)) << llvm::toString(spec.takeError());
@@ -64,7 +73,7 @@ TEST(KeysTest, EachKeyIsDecidedOnOnce) {
 }
 
 TEST(KeysTest, AKeyThatNobodyReadsIsAnErrorWithItsLine) {
-  for (const char *config : {llama, bert, gpt2}) {
+  for (const char *config : {llama, gemma3, bert, gpt2}) {
     Folder folder = folderOf(config);
     folder.config["mixing_strength"] = 3;
     folder.texts["config.json"] = "{\n\"mixing_strength\": 3}";
@@ -99,6 +108,7 @@ TEST(KeysTest, WhatAClassDoesNotAskForChangesNothing) {
                      {"num_beam_groups", 2},
                      {"diversity_penalty", 0.5},
                      {"tie_encoder_decoder", true}}},
+      {gemma3, Object{{"attn_logit_softcapping", 50.0}}},
       {bert, Object{{"tie_word_embeddings", false}, {"tie_encoder_decoder", true}}},
       {gpt2, Object{{"num_beam_groups", 2}, {"diversity_penalty", 0.5}}}};
   for (const auto &[config, keys] : strays) {
