@@ -260,7 +260,8 @@ COLUMNS = ["family", "changes", *(name for name, _ in VERDICTS.values()), "no su
 
 
 def print_row(cells):
-    print("  ".join(str(cell).rjust(max(len(head), 6)) if i else str(cell).ljust(24) for i, (head, cell) in enumerate(zip(COLUMNS, cells))), flush=True)
+    widths = [24, *(max(len(head), 6) for head in COLUMNS[1:])]
+    print("  ".join(str(cell).rjust(width) if i else str(cell).ljust(width) for i, (width, cell) in enumerate(zip(widths, cells))), flush=True)
 
 
 def print_sum(rows):

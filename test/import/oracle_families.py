@@ -207,8 +207,8 @@ FAMILIES = {
         decoder=dict(model_type="trocr", vocab_size=TOKENS, d_model=32, decoder_layers=2, decoder_attention_heads=4, decoder_ffn_dim=48,
                      max_position_embeddings=32, cross_attention_hidden_size=32)), reader),
     "detr": ("DetrForObjectDetection", dict(
-        use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
-        decoder_attention_heads=4, encoder_ffn_dim=48, decoder_ffn_dim=48, num_queries=5, num_labels=3,
+        use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, d_model=32, encoder_layers=2, decoder_layers=2,
+        encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=48, decoder_ffn_dim=48, num_queries=5, num_labels=3,
         backbone_config=dict(model_type="resnet", embedding_size=2, hidden_sizes=[8, 16, 32, 64], depths=[3, 4, 6, 3], out_features=["stage4"])),
              finder, name_as_timm),
 }

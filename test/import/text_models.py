@@ -220,7 +220,8 @@ def modernbert(c, w, ids, lengths):
     for n in range(c["num_hidden_layers"]):
         kind = c["layer_types"][n] if "layer_types" in c else ["full_attention", "sliding_attention"][n % c["global_attn_every_n_layers"] > 0]
         p, whole = f"layers.{n}.", kind == "full_attention"
-        own = {"rope_type": "default", "rope_theta": c["global_rope_theta" if whole else "local_rope_theta"], **c.get("rope_parameters", {}).get(kind, {})}
+        base = c["global_rope_theta" if whole else "local_rope_theta"]
+        own = {"rope_type": "default", "rope_theta": base, **c.get("rope_parameters", {}).get(kind, {})}
         y = norm(x, p + "attn_norm") if n else x
         q, k, v = (heads_of(part, count) for part in np.split(linear(y, w, p + "attn.Wqkv"), 3, -1))
         f, stronger = frequencies(q.shape[-1], own["rope_theta"], own), strength(c, own)
