@@ -255,12 +255,16 @@ attn_status TextSession::generate(const attn_text_options &options, attn_text_re
   if (attn_status status = keep(result.kept, error))
     return status;
   char *message = nullptr;
-  if (attn_status status = attn_decoding_create(&tokenizer, 1, &own.decoding, &message)) {
+  attn_status status = attn_decoding_create(&tokenizer, 1, &own.decoding, &message);
+  // What is written in another text than the prompt does not follow it.
+  if (status == ATTN_OK && entry.unfold->begin < 0)
+    status = attn_decoding_follow(own.decoding, tokens.ids, tokens.count, &message);
+  if (status) {
     error.take(status, message);
     attn_message_free(message);
     return status;
   }
-  attn_status status = run(numbers, result.kept, error);
+  status = run(numbers, result.kept, error);
   if (status == ATTN_OK && !isStreamed)
     takeAll();
   if (status == ATTN_OK)

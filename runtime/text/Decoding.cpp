@@ -9,6 +9,10 @@ using namespace attn;
 /// Tokens without a complete character between them after which what there is is handed over.
 static constexpr size_t kLongestWindow = 64;
 
+/// Tokens with text of a prompt that what follows it depends on: four bytes of a character, and the
+/// token before them.
+static constexpr int64_t kFollowed = 5;
+
 /// Bytes up to a character that is not complete, but could be by bytes to come.
 static size_t completeSize(Slice text) {
   for (size_t back = 1; back <= 3 && back <= text.size; ++back) {
@@ -36,8 +40,28 @@ static bool handOver(Slice text, Vector<char> &ready) {
   return ready.push(0);
 }
 
+attn_status Decoding::follow(const int32_t *ids, int64_t count, Error &error) {
+  window.clear();
+  whole.clear();
+  handed = 0;
+  // The last ones that are text; more do not change what comes behind them.
+  int64_t begin = count;
+  for (int64_t texts = 0; begin > 0 && texts < kFollowed; --begin)
+    texts += !isLeftOut(ids[begin - 1]);
+  for (int64_t i = begin; i < count; ++i)
+    if (!isLeftOut(ids[i]) && !window.push(ids[i]))
+      return error.outOfMemory("a text");
+  if (attn_status status =
+          tokenizer.decode(window.data(), window.size(), skipsSpecial, false, whole, error)) {
+    window.clear();
+    return status;
+  }
+  handed = whole.size();
+  return ATTN_OK;
+}
+
 attn_status Decoding::add(int32_t id, Error &error) {
-  if (skipsSpecial && tokenizer.added.isSpecial(id))
+  if (isLeftOut(id))
     return handOver(Slice(), ready) ? ATTN_OK : error.outOfMemory("a text");
   if (!window.reserve(window.size() + 2) || !window.push(id))
     return error.outOfMemory("a text");

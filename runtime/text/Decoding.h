@@ -15,6 +15,8 @@ public:
   Decoding(const Tokenizer &tokenizer, bool skipsSpecial)
       : tokenizer(tokenizer), skipsSpecial(skipsSpecial) {}
 
+  /// Begins behind tokens whose text has been shown.
+  attn_status follow(const int32_t *ids, int64_t count, Error &error);
   /// Takes a token; `text()` becomes what it completes.
   attn_status add(int32_t id, Error &error);
   /// `text()` becomes what was held back.
@@ -23,6 +25,8 @@ public:
   Slice text() const { return {ready.data(), ready.size() - 1}; }
 
 private:
+  /// Whether a token is no part of texts.
+  bool isLeftOut(int32_t id) const { return skipsSpecial && tokenizer.added.isSpecial(id); }
   /// Keeps of the window, all of which has been handed over, what later tokens depend on.
   attn_status shrink(int32_t last, Error &error);
 

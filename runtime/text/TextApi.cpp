@@ -205,6 +205,16 @@ static attn_status stepDecoding(attn_decoding *decoding, const char **text, size
   return error.report(message);
 }
 
+extern "C" attn_status attn_decoding_follow(attn_decoding *decoding, const int32_t *ids,
+                                            int64_t count, char **message) {
+  Error error;
+  if (!decoding || !ids)
+    nullPointer("attn_decoding_follow", error);
+  else
+    decoding->decoding.follow(ids, count, error);
+  return error.report(message);
+}
+
 extern "C" attn_status attn_decoding_add(attn_decoding *decoding, int32_t id, const char **text,
                                          size_t *size, char **message) {
   return stepDecoding(decoding, text, size, message,

@@ -111,6 +111,11 @@ ATTN_API attn_status attn_tokenizer_decode(const attn_tokenizer *tokenizer, cons
 ATTN_API attn_status attn_decoding_create(const attn_tokenizer *tokenizer, int32_t skipsSpecial,
                                           attn_decoding **decoding, char **message);
 
+/* Lets what is decoded follow tokens whose text has been shown, as that of a prompt: what comes is
+ * what the text of all becomes longer by, so that a space between them is not lost. */
+ATTN_API attn_status attn_decoding_follow(attn_decoding *decoding, const int32_t *ids,
+                                          int64_t count, char **message);
+
 /* Takes a token, and hands over the text that it completes: valid UTF-8 with a NUL behind it, which
  * belongs to the decoding until its next call. It is empty while a character is not complete.
  * `size` may be NULL. Errors leave the decoding as it was. */

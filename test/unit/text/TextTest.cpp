@@ -92,6 +92,24 @@ TEST(TextTest, DecodingHoldsBackWhatIsNotComplete) {
   EXPECT_EQ("\xef\xbf\xbd!", stream.add(ids[4]));
 }
 
+TEST(TextTest, DecodingFollowsAPrompt) {
+  Tokenizer words(kWords);
+  Stream stream(words);
+  EXPECT_EQ("b", stream.add(1));
+  stream.follow({2, 4, 2, 4, 2, 4});
+  EXPECT_EQ(" b", stream.add(1));
+  EXPECT_EQ(" Ab", stream.add(2));
+  EXPECT_EQ("", stream.finish());
+  EXPECT_EQ("b", stream.add(1));
+  // Characters that lie in the prompt and behind it are as in a text of both.
+  Tokenizer bytes(byteLevel());
+  Stream other(bytes);
+  std::vector<int> ids = bytes.encode("a\xf0\x9f\x98\x80").ids;
+  other.follow({ids.begin(), ids.end() - 1});
+  EXPECT_EQ("", other.add(5000));
+  EXPECT_EQ("a", other.add(ids[0]));
+}
+
 TEST(TextTest, DecodingGoesOnAfterAnError) {
   Tokenizer tokenizer(byteLevel());
   Stream stream(tokenizer);
@@ -149,6 +167,7 @@ TEST(TextTest, NullPointersAndUnknownFlags) {
   EXPECT_EQ(ATTN_INVALID_ARGUMENT,
             attn_tokenizer_decode(tokenizer.get(), nullptr, 1, 0, nullptr, nullptr, nullptr));
   EXPECT_EQ(ATTN_INVALID_ARGUMENT, attn_decoding_create(nullptr, 0, nullptr, nullptr));
+  EXPECT_EQ(ATTN_INVALID_ARGUMENT, attn_decoding_follow(nullptr, nullptr, 0, nullptr));
   EXPECT_EQ(ATTN_INVALID_ARGUMENT, attn_decoding_add(nullptr, 0, nullptr, nullptr, nullptr));
   EXPECT_EQ(0, attn_tokenizer_size(nullptr));
   attn_tokenizer_destroy(nullptr);

@@ -85,6 +85,9 @@ public:
     attn_message_free(why);
     return added;
   }
+  void follow(const std::vector<int> &ids) {
+    EXPECT_EQ(ATTN_OK, attn_decoding_follow(decoding, ids.data(), int64_t(ids.size()), nullptr));
+  }
   std::string finish() {
     const char *text = nullptr;
     size_t size = 0;

@@ -64,6 +64,8 @@ static attn_status once(const char *bytes, size_t size, char **message) {
     status = attn_tokenizer_decode(tokenizer, tokens.ids, tokens.count, 0, &decoded, NULL, message);
   if (!status)
     status = attn_decoding_create(tokenizer, 0, &decoding, message);
+  if (status == ATTN_OK && tokens.count > 0)
+    status = attn_decoding_follow(decoding, tokens.ids, tokens.count, message);
   for (int64_t i = 0; i < tokens.count && !status; ++i)
     status = attn_decoding_add(decoding, tokens.ids[i], &part, NULL, message);
   if (!status)
