@@ -64,12 +64,20 @@ def vit(c, w, image):
     return {"scores": linear(np.concatenate([x[:, 0], x[:, 1:].mean(1)], -1) if dino else x[:, 0], w, "classifier")}
 
 
+def trocr_memory(c, w, image):
+    """What a decoder sees of a picture."""
+    memory = vit({**c["encoder"], "architectures": [""]},
+                 {name.removeprefix("encoder."): value for name, value in w.items() if name.startswith("encoder.")}, image)["hidden"]
+    return linear(memory, w, "enc_to_dec_proj") if "enc_to_dec_proj.weight" in w else memory
+
+
 def trocr(c, w, token, image):
     """Scores of what a decoder writes of a picture."""
-    e, c, body = {**c["encoder"], "architectures": [""]}, c["decoder"], "decoder.model.decoder."
-    memory = vit(e, {name.removeprefix("encoder."): value for name, value in w.items() if name.startswith("encoder.")}, image)["hidden"]
-    if "enc_to_dec_proj.weight" in w:
-        memory = linear(memory, w, "enc_to_dec_proj")
+    return trocr_scores(c, w, token, trocr_memory(c, w, image))
+
+
+def trocr_scores(c, w, token, memory):
+    c, body = c["decoder"], "decoder.model.decoder."
     d, t = c["d_model"], np.arange(token.shape[1])
     x = w[body + "embed_tokens.weight"][token] * (np.sqrt(d) if c["scale_embedding"] else 1)
     if c["use_learned_position_embeddings"]:

@@ -342,41 +342,57 @@ def t5_bucket(distance, both, buckets, furthest):
     return base + min(half + int(np.log(distance / half) / np.log(furthest / half) * (buckets - half)), buckets - 1)
 
 
-def t5(c, w, token, source, lengths):
-    count, eps, form = c["num_heads"], c["layer_norm_epsilon"], c["feed_forward_proj"]
-    gated, act = c.get("is_gated_act", form == "gated-gelu"), ACTIVATIONS[c.get("dense_act_fn", "gelu_new" if form == "gated-gelu" else form)]
-    buckets, furthest = c["relative_attention_num_buckets"], c.get("relative_attention_max_distance", 128)
-    norm = lambda x, name: x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * w[name + ".weight"]
+class T5:
+    """The two sides of T5 by themselves."""
 
-    def bias(side, length):
+    def __init__(self, c, w):
+        self.c, self.w = c, w
+        form = c["feed_forward_proj"]
+        self.gated, self.act = c.get("is_gated_act", form == "gated-gelu"), ACTIVATIONS[c.get("dense_act_fn", "gelu_new" if form == "gated-gelu" else form)]
+
+    def norm(self, x, name):
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.c["layer_norm_epsilon"]) * self.w[name + ".weight"]
+
+    def bias(self, side, length):
+        buckets, furthest = self.c["relative_attention_num_buckets"], self.c.get("relative_attention_max_distance", 128)
         rows = np.array([[t5_bucket(j - i, side == "encoder", buckets, furthest) for j in range(length)] for i in range(length)])
-        return w[f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"][rows].transpose(2, 0, 1)
+        return self.w[f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"][rows].transpose(2, 0, 1)
 
-    def attend(p, x, over, live, bias=0):
-        q, k, v = (linear(y, w, p + name) for y, name in ((x, "q"), (over, "k"), (over, "v")))
-        return linear(attention(q, k, v, count, live, scale=1.0, bias=bias), w, p + "o")
+    def attend(self, p, x, over, live, bias=0):
+        q, k, v = (linear(y, self.w, p + name) for y, name in ((x, "q"), (over, "k"), (over, "v")))
+        return linear(attention(q, k, v, self.c["num_heads"], live, scale=1.0, bias=bias), self.w, p + "o")
 
-    def mlp(p, x):
-        if gated:
-            return linear(act(linear(x, w, p + "wi_0")) * linear(x, w, p + "wi_1"), w, p + "wo")
-        return linear(act(linear(x, w, p + "wi")), w, p + "wo")
+    def mlp(self, p, x):
+        if self.gated:
+            return linear(self.act(linear(x, self.w, p + "wi_0")) * linear(x, self.w, p + "wi_1"), self.w, p + "wo")
+        return linear(self.act(linear(x, self.w, p + "wi")), self.w, p + "wo")
 
-    x, seen = w["shared.weight"][source], (np.arange(source.shape[1]) < lengths[:, None])[:, None, None]
-    for n in range(c["num_layers"]):
-        p = f"encoder.block.{n}."
-        y = norm(x, p + "layer.0.layer_norm")
-        x = x + attend(p + "layer.0.SelfAttention.", y, y, seen, bias("encoder", source.shape[1]))
-        x = x + mlp(p + "layer.1.DenseReluDense.", norm(x, p + "layer.1.layer_norm"))
-    memory = norm(x, "encoder.final_layer_norm")
-    x, live = w["shared.weight"][token], np.tril(np.ones((token.shape[1],) * 2, bool))
-    for n in range(c["num_decoder_layers"]):
-        p = f"decoder.block.{n}."
-        y = norm(x, p + "layer.0.layer_norm")
-        x = x + attend(p + "layer.0.SelfAttention.", y, y, live, bias("decoder", token.shape[1]))
-        x = x + attend(p + "layer.1.EncDecAttention.", norm(x, p + "layer.1.layer_norm"), memory, seen)
-        x = x + mlp(p + "layer.2.DenseReluDense.", norm(x, p + "layer.2.layer_norm"))
-    x = norm(x, "decoder.final_layer_norm")
-    return {"scores": x @ w["lm_head.weight"].T if "lm_head.weight" in w else x * c["d_model"] ** -0.5 @ w["shared.weight"].T}
+    def memory(self, source, lengths):
+        """What the encoder makes of a text, and which places of it are seen."""
+        x, seen = self.w["shared.weight"][source], (np.arange(source.shape[1]) < lengths[:, None])[:, None, None]
+        for n in range(self.c["num_layers"]):
+            p = f"encoder.block.{n}."
+            y = self.norm(x, p + "layer.0.layer_norm")
+            x = x + self.attend(p + "layer.0.SelfAttention.", y, y, seen, self.bias("encoder", source.shape[1]))
+            x = x + self.mlp(p + "layer.1.DenseReluDense.", self.norm(x, p + "layer.1.layer_norm"))
+        return self.norm(x, "encoder.final_layer_norm"), seen
+
+    def scores(self, token, memory, seen):
+        w = self.w
+        x, live = w["shared.weight"][token], np.tril(np.ones((token.shape[1],) * 2, bool))
+        for n in range(self.c["num_decoder_layers"]):
+            p = f"decoder.block.{n}."
+            y = self.norm(x, p + "layer.0.layer_norm")
+            x = x + self.attend(p + "layer.0.SelfAttention.", y, y, live, self.bias("decoder", token.shape[1]))
+            x = x + self.attend(p + "layer.1.EncDecAttention.", self.norm(x, p + "layer.1.layer_norm"), memory, seen)
+            x = x + self.mlp(p + "layer.2.DenseReluDense.", self.norm(x, p + "layer.2.layer_norm"))
+        x = self.norm(x, "decoder.final_layer_norm")
+        return {"scores": x @ w["lm_head.weight"].T if "lm_head.weight" in w else x * self.c["d_model"] ** -0.5 @ w["shared.weight"].T}
+
+
+def t5(c, w, token, source, lengths):
+    both = T5(c, w)
+    return both.scores(token, *both.memory(source, lengths))
 
 
 def pooled(config, rows):
