@@ -39,13 +39,14 @@ def main():
     parser.add_argument("family", nargs="*")
     options = parser.parse_args()
     library, failures = Library(options.modules, options.driver), 0
-    for number, (family, check) in enumerate(PARTS[options.part].items()):
+    for family, check in PARTS[options.part].items():
         if options.family and family not in options.family:
             continue
         said = []
         for variant in range(FOLDERS):
+            path, rng = os.path.join(options.folder, f"{family}-{variant}"), np.random.default_rng([*family.encode(), variant])
             try:
-                said.append(check(library, os.path.join(options.folder, f"{family}-{variant}"), np.random.default_rng([number, variant]), variant))
+                said.append(check(library, path, rng, variant))
             except AssertionError as wrong:
                 failures += 1
                 print(f"{family}, folder {variant}: WRONG: {wrong}", flush=True)

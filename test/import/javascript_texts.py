@@ -98,14 +98,20 @@ def batch(folder, texts):
     return {"ids": ids, **({"segments": np.zeros_like(ids)} if folder.segments else {}), "lengths": lengths}
 
 
+def pooling_files(pooling, normal):
+    """The modules of a sentence encoder."""
+    module = lambda i, kind, where: dict(idx=i, name=str(i), path=where, type="sentence_transformers.models." + kind)
+    modules = [module(0, "Transformer", ""), module(1, "Pooling", "1_Pooling")] + [module(2, "Normalize", "2_Normalize")] * normal
+    names = dict(cls="cls_token", mean="mean_tokens", last_token="lasttoken")
+    own = {"pooling_mode_" + name: pooling == theirs for theirs, name in names.items()}
+    return {"modules.json": modules, "1_Pooling/config.json": own}
+
+
 def check_embedding(kind):
     """Vectors of sentences: pooled, and of length 1 or not."""
     def check(library, path, rng, variant):
         pooling, normal = ["mean", "cls", "mean"][variant], variant != 1
-        module = lambda i, kind, where: dict(idx=i, name=str(i), path=where, type="sentence_transformers.models." + kind)
-        modules = [module(0, "Transformer", ""), module(1, "Pooling", "1_Pooling")] + [module(2, "Normalize", "2_Normalize")] * normal
-        own = dict(pooling_mode_cls_token=pooling == "cls", pooling_mode_mean_tokens=pooling == "mean")
-        folder = make_encoder(library, path, kind, "Model", rng, {"modules.json": modules, "1_Pooling/config.json": own})
+        folder = make_encoder(library, path, kind, "Model", rng, pooling_files(pooling, normal))
         folder.compile()
         texts = texts_for(folder, rng, 9, POSITIONS)
         check_ids(folder, texts)
@@ -153,24 +159,22 @@ def check_tokens(library, path, rng, variant):
     return f"{count} tokens"
 
 
-def check_fill(kind):
+def check_fill(library, path, rng, variant):
     """The likeliest tokens in place of a mask."""
-    def check(library, path, rng, variant):
-        folder = make_encoder(library, path, kind, "ForMaskedLM", rng)
-        folder.compile()
-        mask = next(name for name in folder.names if "mask" in name.lower())
-        texts = [f"{text} {mask} {text}" for text in texts_for(folder, rng, 5, POSITIONS // 2 - 4)]
-        check_ids(folder, texts)
-        wanted, inputs, error = library.ask("pipeline", path, task="fill-mask", given=texts, options=dict(top_k=5)), batch(folder, texts), 0
-        (scores,), _ = folder.run(inputs, ["scores"])
-        for rows, ids, tokens in zip(scores, inputs["ids"], wanted):
-            row = rows[list(ids).index(folder.names[mask])].astype(np.float64)
-            chances = np.exp(row - row.max()) / np.exp(row - row.max()).sum()
-            best = np.argsort(-chances, kind="stable")[:5]
-            assert best.tolist() == [one["token"] for one in tokens], f"{best}, expected {tokens}"
-            error = max(error, largest(chances[best], np.array([one["score"] for one in tokens])))
-        return f"{len(texts)} masks {error:.0e}"
-    return check
+    folder = make_encoder(library, path, ["bert", "xlm-roberta", "modernbert"][variant], "ForMaskedLM", rng)
+    folder.compile()
+    mask = next(name for name in folder.names if "mask" in name.lower())
+    texts = [f"{text} {mask} {text}" for text in texts_for(folder, rng, 5, POSITIONS // 2 - 4)]
+    check_ids(folder, texts)
+    wanted, inputs, error = library.ask("pipeline", path, task="fill-mask", given=texts, options=dict(top_k=5)), batch(folder, texts), 0
+    (scores,), _ = folder.run(inputs, ["scores"])
+    for rows, ids, tokens in zip(scores, inputs["ids"], wanted):
+        row = rows[list(ids).index(folder.names[mask])].astype(np.float64)
+        chances = np.exp(row - row.max()) / np.exp(row - row.max()).sum()
+        best = np.argsort(-chances, kind="stable")[:5]
+        assert best.tolist() == [one["token"] for one in tokens], f"{best}, expected {tokens}"
+        error = max(error, largest(chances[best], np.array([one["score"] for one in tokens])))
+    return f"{len(texts)} masks {error:.0e}"
 
 
 # ---- texts that are written
@@ -298,11 +302,33 @@ def check_generation(family):
     return check
 
 
+def check_decoder_embedding(kind):
+    """Vectors of sentences by what was a language model."""
+    def check(library, path, rng, variant):
+        architecture, tokenizer = LANGUAGE_MODELS[kind]
+        own, rows, _ = tokenizer(rng, model_max_length=POSITIONS)
+        both, normal = kind == "gemma3_text", variant != 1
+        pooling = "mean" if both else "last_token"
+        config = {**decoder_config(kind, architecture, rng, rows, variant), **(dict(use_bidirectional_attention=True) if both else {})}
+        weights = random_weights(llama_shapes(config), int(rng.integers(1000)))
+        folder = Folder.written(library, path, config, weights, {**own, **pooling_files(pooling, normal)})
+        folder.graph("model", ["input_ids", "attention_mask"], lambda input_ids, attention_mask: {"last_hidden_state": llama_twin(
+            config, folder.w, input_ids, attention_mask.sum(1) if both else None)["hidden"]})
+        folder.compile()
+        texts = [text for text in texts_for(folder, rng, 7, POSITIONS) if text]
+        check_ids(folder, texts)
+        wanted = library.ask("each", path, task="feature-extraction", given=texts, options=dict(pooling=pooling, normalize=normal))
+        folder.said("--embed", "--file", "-", "--output", f"embedding={path}/rows.npy", text="\n".join(texts) + "\n")
+        return f"{len(texts)} vectors {largest(np.load(f'{path}/rows.npy'), np.concatenate(wanted)):.0e}"
+    return check
+
+
 CHATS = [None, "{% for m in messages %}<{{ m['role'] }}> {{ m['content'] | trim }}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}",
          [dict(name="default", template="{{ bos_token }}{% for m in messages -%}\n[{{ loop.index }}] {{ m.content }}\n{%- endfor %}"),
           dict(name="tool_use", template="none")]]
 
 TEXTS = {f"{kind}-vectors": check_embedding(kind) for kind in ENCODERS}
+TEXTS.update({f"{kind}-vectors": check_decoder_embedding(kind) for kind in ("qwen3", "gemma3_text")})
 TEXTS.update({f"{kind}-classes": check_classes(kind) for kind in ENCODERS if kind != "nomic_bert"})
-TEXTS.update({"tokens": check_tokens, **{f"{kind}-fill": check_fill(kind) for kind in ENCODERS if kind != "nomic_bert"}})
+TEXTS.update(tokens=check_tokens, masks=check_fill)
 DECODERS = {family: check_generation(family) for family in LANGUAGE_MODELS}
