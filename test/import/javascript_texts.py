@@ -214,11 +214,12 @@ def generation_keys(rng, rows, names, ends, length):
     """Keys of a generation config that both know. The library has no beams. It forbids an end that is a bad word, and holds both minimal lengths,
     where the published rules let an end be and take `min_new_tokens` alone; nothing is suppressed that is forced."""
     keys = dict(eos_token_id=ends if rng.integers(2) else ends[0], bos_token_id=ends[0], pad_token_id=ends[-1])
-    words = [rng.integers(0, ends[0], int(rng.integers(1, 3))).tolist() for _ in range(30)]
+    others = np.setdiff1d(np.arange(rows), ends)
+    words = [rng.choice(others, int(rng.integers(1, 3))).tolist() for _ in range(30)]
     some = dict(repetition_penalty=float(rng.choice([1.3, 0.8])), no_repeat_ngram_size=int(rng.choice([1, 2, 3])), bad_words_ids=words,
                 min_length=length + 4, min_new_tokens=5, forced_eos_token_id=ends[0],
-                suppress_tokens=rng.integers(0, ends[0], 30).tolist(),
-                begin_suppress_tokens=rng.integers(0, ends[0], 60).tolist())
+                suppress_tokens=rng.choice(others, 30).tolist(),
+                begin_suppress_tokens=rng.choice(others, 60).tolist())
     keys.update((name, value) for name, value in some.items() if rng.random() < 0.4 and not (name == "min_new_tokens" and "min_length" in keys))
     most = int(rng.integers(8, 16))
     keys.update(max_new_tokens=most) if rng.random() < 0.5 else keys.update(max_length=length + most)
