@@ -56,12 +56,13 @@ config.substitutions.append(("%node_modules", modules))
 if os.path.isdir(os.path.join(modules, "@anush008", "tokenizers")) and shutil.which("node"):
     config.available_features.add("huggingface")
 
-# Hugging Face's library for JavaScript, which tools/setup.sh installs.
-for modules in (modules, os.path.join(config.attn_build, "peers", "node_modules")):
-    if os.path.isdir(os.path.join(modules, "@huggingface", "transformers")) and shutil.which("node"):
-        config.available_features.add("javascript-library")
-        config.substitutions.append(("%javascript_library", modules))
-        break
+# Hugging Face's library for JavaScript, and a reader of traces, which tools/setup.sh installs.
+for feature, package in (("javascript-library", "@huggingface/transformers"), ("speedscope", "speedscope")):
+    for folder in (modules, os.path.join(config.attn_build, "peers", "node_modules")):
+        if os.path.isdir(os.path.join(folder, package)) and shutil.which("node"):
+            config.available_features.add(feature)
+            config.substitutions.append(("%" + feature.replace("-", "_"), folder))
+            break
 
 # A Python that has torch and the published library of models, transformers.
 oracle = os.environ.get("ATTN_ORACLE_PYTHON", "")

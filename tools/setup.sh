@@ -1,25 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Installs what Attn's build and tests need on Debian 12 with apt, and with npm, where it is there, the library that test/import/javascript.py
-# holds imports against; does nothing where all of it is there.
+# Installs what Attn's build and tests need on Debian 12 with apt, and with npm, where it is there, what tests hold Attn's imports and
+# traces against; does nothing where all of it is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Without npm, or a way to its registry, the test is left out.
-install_library() {
-  local peers=build/peers version=4.3.2
-  if grep -qs "\"version\": \"$version\"" "$peers/node_modules/@huggingface/transformers/package.json"; then
+libraries=(@huggingface/transformers@4.3.2 speedscope@1.25.0)
+
+# Without npm, or a way to its registry, the tests of these are left out.
+install_libraries() {
+  local peers=build/peers library missing=()
+  for library in "${libraries[@]}"; do
+    grep -qs "\"version\": \"${library##*@}\"" "$peers/node_modules/${library%@*}/package.json" || missing+=("$library")
+  done
+  if ((${#missing[@]} == 0)); then
     return
   fi
   if ! command -v npm >/dev/null; then
-    echo "setup: npm is not here, so imports are not held against Hugging Face's library for JavaScript"
+    echo "setup: npm is not here, so tests of ${missing[*]} are left out"
     return
   fi
-  echo "setup: installing @huggingface/transformers $version into $peers"
+  echo "setup: installing ${missing[*]} into $peers"
   local options=(--ignore-scripts --no-audit --no-fund --loglevel=error)
-  if ! timeout 600 npm install "${options[@]}" --prefix "$peers" "@huggingface/transformers@$version" >/dev/null; then
-    echo "setup: npm could not install it, so imports are not held against it"
+  if ! timeout 300 npm install "${options[@]}" --prefix "$peers" "${libraries[@]}" >/dev/null; then
+    echo "setup: npm could not install them, so their tests are left out"
   fi
 }
 
@@ -51,7 +56,7 @@ for package in "${packages[@]}"; do
   [[ $status == "install ok installed" ]] || missing+=("$package")
 done
 if ((${#missing[@]} == 0)); then
-  install_library
+  install_libraries
   echo "setup: everything is installed"
   exit 0
 fi
@@ -71,5 +76,5 @@ if ((EUID != 0)); then
 fi
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-install_library
+install_libraries
 echo "setup: done"
