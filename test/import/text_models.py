@@ -347,7 +347,7 @@ class T5:
 
     def __init__(self, c, w):
         self.c, self.w = c, w
-        form = c["feed_forward_proj"]
+        form = c.get("feed_forward_proj", "relu")
         self.gated, self.act = c.get("is_gated_act", form == "gated-gelu"), ACTIVATIONS[c.get("dense_act_fn", "gelu_new" if form == "gated-gelu" else form)]
 
     def norm(self, x, name):
