@@ -140,7 +140,7 @@ void LlamaWriter::writeAttention() {
   for (auto [name, map, norm] : {std::tuple("q", q, "q_norm"), {"k", k, "k_norm"}}) {
     std::string made = (map + "(n)").str();
     if (is(HeadNorms))
-      made = "self_attn." + std::string(norm) + "(" + made + ")";
+      made = ("self_attn." + Twine(norm) + "(" + made + ")").str();
     if (turnsByLayer()) {
       std::string plain = std::string(name) + "_plain";
       os << "let " << plain << " = " << made << '\n'
