@@ -349,6 +349,16 @@ Interval attn::boundMask(OpBuilder &builder, Location loc, Region &mask,
   return MaskBounds(builder, loc).of(mask, positions, captures);
 }
 
+std::optional<LivePairs> attn::judgePairs(OpBuilder &builder, Location loc, Region &mask,
+                                          ArrayRef<Interval> positions, ValueRange captures) {
+  Interval live = boundMask(builder, loc, mask, positions, captures);
+  APInt some, all;
+  if (!live.hi || !matchPattern(live.hi, m_ConstantInt(&some)) ||
+      !matchPattern(live.lo, m_ConstantInt(&all)))
+    return std::nullopt;
+  return some.isZero() ? LivePairs::None : all.isZero() ? LivePairs::Perhaps : LivePairs::All;
+}
+
 std::optional<int64_t> attn::maskPeriod(Region &mask, unsigned position) {
   std::optional<int64_t> period;
   bool isOne = true;

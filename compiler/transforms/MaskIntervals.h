@@ -20,6 +20,15 @@ struct Interval {
 Interval boundMask(mlir::OpBuilder &builder, mlir::Location loc, mlir::Region &mask,
                    llvm::ArrayRef<Interval> positions, mlir::ValueRange captures);
 
+/// Whether pairs are live, by bounds that are known when compiling.
+enum class LivePairs { None, Perhaps, All };
+
+/// What the bounds of a mask say of the pairs at some positions; nothing where they are no
+/// constants. Its code at the builder's insertion point is for nothing else.
+std::optional<LivePairs> judgePairs(mlir::OpBuilder &builder, mlir::Location loc,
+                                    mlir::Region &mask, llvm::ArrayRef<Interval> positions,
+                                    mlir::ValueRange captures);
+
 /// n of a mask that asks for floor(position / n) of one of its arguments, if that is one number:
 /// the mask may change at multiples of it.
 std::optional<int64_t> maskPeriod(mlir::Region &mask, unsigned position);

@@ -18,9 +18,6 @@ using namespace attn;
 
 namespace {
 
-/// Whether pairs are live, by the bounds of a mask.
-enum class Live { None, Perhaps, All };
-
 /// A copy of a mask whose sizes are numbers, and the ranges of its positions.
 class MaskProbe {
 public:
@@ -28,9 +25,9 @@ public:
 
   /// Whether the pairs of a tile are live, at the last place of all batch axes or at the first;
   /// nothing where that is not known when compiling.
-  std::optional<Live> tile(int64_t query, int64_t key, bool atLast);
+  std::optional<LivePairs> tile(int64_t query, int64_t key, bool atLast);
   /// Likewise of a pair.
-  std::optional<Live> pair(int64_t query, int64_t key, bool atLast) {
+  std::optional<LivePairs> pair(int64_t query, int64_t key, bool atLast) {
     return range(query, query, key, key, atLast);
   }
 
@@ -39,8 +36,8 @@ public:
                            tileKeys = AttentionShape::maskedTileKeys;
 
 private:
-  std::optional<Live> range(int64_t query, int64_t lastQuery, int64_t key, int64_t lastKey,
-                            bool atLast);
+  std::optional<LivePairs> range(int64_t query, int64_t lastQuery, int64_t key, int64_t lastKey,
+                                 bool atLast);
   int64_t sizeOf(RankedTensorType type, int64_t axis);
   std::optional<int64_t> boundOf(StringRef dim);
 
@@ -88,8 +85,8 @@ MaskProbe::MaskProbe(AttentionOp op, Region &mask) : op(op) {
   }
 }
 
-std::optional<Live> MaskProbe::range(int64_t query, int64_t lastQuery, int64_t key, int64_t lastKey,
-                                     bool atLast) {
+std::optional<LivePairs> MaskProbe::range(int64_t query, int64_t lastQuery, int64_t key,
+                                          int64_t lastKey, bool atLast) {
   Block folded; // what the bounds are computed by, which nothing runs
   OpBuilder builder(op.getContext());
   builder.setInsertionPointToStart(&folded);
@@ -102,15 +99,10 @@ std::optional<Live> MaskProbe::range(int64_t query, int64_t lastQuery, int64_t k
     positions.push_back(d == rows ? from(query, lastQuery)
                                   : from(atLast ? size - 1 : 0, atLast ? size - 1 : 0));
   positions.push_back(from(key, lastKey));
-  Interval live = boundMask(builder, op.getLoc(), copy, positions, op.getCaptures());
-  APInt all, some;
-  if (!live.hi || !matchPattern(live.lo, m_ConstantInt(&all)) ||
-      !matchPattern(live.hi, m_ConstantInt(&some)))
-    return std::nullopt;
-  return some.isZero() ? Live::None : all.isZero() ? Live::Perhaps : Live::All;
+  return judgePairs(builder, op.getLoc(), copy, positions, op.getCaptures());
 }
 
-std::optional<Live> MaskProbe::tile(int64_t query, int64_t key, bool atLast) {
+std::optional<LivePairs> MaskProbe::tile(int64_t query, int64_t key, bool atLast) {
   return range(query, std::min(query + tileQueries, queries) - 1, key,
                std::min(key + tileKeys, keys) - 1, atLast);
 }
@@ -132,9 +124,9 @@ static void lookAtPairs(MaskProbe &probe, int64_t query, int64_t key, bool atLas
     for (int64_t j = key; j < std::min(key + tiles.keys, probe.keys); ++j) {
       if (tries-- <= 0)
         return;
-      Live live = probe.pair(i, j, atLast).value_or(Live::Perhaps);
-      tiles.isSomeUnclear |= live == Live::Perhaps;
-      if (live != Live::None)
+      LivePairs live = probe.pair(i, j, atLast).value_or(LivePairs::Perhaps);
+      tiles.isSomeUnclear |= live == LivePairs::Perhaps;
+      if (live != LivePairs::None)
         return;
     }
   tiles.isSomeUntold = true;
@@ -145,19 +137,21 @@ MaskTiles attn::lookAtTiles(AttentionOp op, Region &mask, bool isExact) {
   MaskTiles tiles;
   tiles.queries = MaskProbe::tileQueries;
   tiles.keys = MaskProbe::tileKeys;
-  int64_t tries = isExact ? 20000 : 0; // a tenth of a second
+  constexpr int64_t mostTries = 20000; // of pairs
+  int64_t tries = isExact ? mostTries : 0;
   for (bool atLast : {false, true})
     for (int64_t query : someTiles(probe.queries, tiles.queries))
       for (int64_t key : someTiles(probe.keys, tiles.keys)) {
-        std::optional<Live> live = probe.tile(query, key, atLast);
+        std::optional<LivePairs> live = probe.tile(query, key, atLast);
         if (!live)
           return tiles;
-        tiles.isKnown = true;
-        tiles.isSomeEmpty |= *live == Live::None;
-        tiles.isSomePartial |= *live == Live::Perhaps;
-        if (*live == Live::Perhaps)
+        tiles.isSomeEmpty |= *live == LivePairs::None;
+        tiles.isSomePartial |= *live == LivePairs::Perhaps;
+        if (*live == LivePairs::Perhaps)
           lookAtPairs(probe, query, key, atLast, tries, tiles);
       }
+  tiles.isKnown = true;
+  tiles.isEachTried = tries > 0;
   return tiles;
 }
 
@@ -175,8 +169,8 @@ static std::optional<int64_t> periodOf(AttentionOp op, Region &mask) {
     return std::nullopt;
   for (int64_t i = 0; i < probe.queries; i += std::max<int64_t>(probe.queries / 8, 1))
     for (int64_t j = 0; j + *period < std::min(probe.keys, 4 * *period); ++j) {
-      std::optional<Live> one = probe.pair(i, j, /*atLast=*/true);
-      if (!one || one == Live::Perhaps || one != probe.pair(i, j + *period, /*atLast=*/true))
+      std::optional<LivePairs> one = probe.pair(i, j, /*atLast=*/true);
+      if (!one || one == LivePairs::Perhaps || one != probe.pair(i, j + *period, /*atLast=*/true))
         return std::nullopt;
     }
   return period;
@@ -201,19 +195,22 @@ void attn::explainMask(AttentionOp op) {
                   name + " asks for what has no bounds when compiling, so no tile of " + size +
                       " is known to be empty",
                   "comparisons, sums, products and remainders of positions have bounds");
+  if (!tiles.isEachTried)
+    return;
   std::optional<int64_t> period = periodOf(op, op.getMask());
   if (period && *period < tiles.keys)
     return missed(
         op, Reason::NoEmptyTile,
-        llvm::formatv("{0} is live somewhere in each tile of {1}: its value repeats every "
-                      "{2} keys",
+        llvm::formatv("{0} is live somewhere in each tile of {1} that was looked at: its value "
+                      "repeats every {2} keys",
                       name, size, *period)
             .str(),
         llvm::formatv("keys that are live together would have to lie together: in the "
                       "order of their remainder by {0}, tiles are empty",
                       *period)
             .str());
-  missed(op, Reason::NoEmptyTile, name + " is live somewhere in each tile of " + size,
+  missed(op, Reason::NoEmptyTile,
+         name + " is live somewhere in each tile of " + size + " that was looked at",
          "tiles are passed by where keys that are live lie together, as those of `causal` and "
          "`window` do");
 }

@@ -10,11 +10,12 @@ namespace attn {
 
 /// What was found of a mask.
 struct MaskTiles {
-  bool isKnown = false;       ///< whether the bounds of its formula are known when compiling
+  bool isKnown = false;       ///< whether all that was looked at is known when compiling
   bool isSomeEmpty = false;   ///< one that was looked at is known to be empty
   bool isSomePartial = false; ///< of one that was looked at it is not known that it is full
   bool isSomeUntold = false;  ///< one that was looked at is empty, and its bounds do not say so
   bool isSomeUnclear = false; ///< of a pair that was looked at, it is not known whether it is live
+  bool isEachTried = false;   ///< of each that may be live, a pair was found that is
   int64_t queries, keys;      ///< of a tile
 };
 

@@ -63,13 +63,14 @@ static std::optional<TileCounts> countTiles(AttentionKernelOp op, ArrayRef<int64
     positions.append({from(queries[i], queries[i + 1] - 1), {}});
     for (size_t j = 0; j + 1 < keys.size(); ++j) {
       positions.back() = from(keys[j], keys[j + 1] - 1);
-      Interval live = boundMask(builder, op.getLoc(), mask, positions, op.getCaptures());
-      APInt some, all;
-      if (!matchPattern(live.hi, m_ConstantInt(&some)) ||
-          !matchPattern(live.lo, m_ConstantInt(&all)))
+      std::optional<LivePairs> live =
+          judgePairs(builder, op.getLoc(), mask, positions, op.getCaptures());
+      if (!live)
         return std::nullopt;
-      ++(some.isZero() ? counts.empty : all.isOne() ? counts.full : counts.tested);
-      if (!some.isZero())
+      ++(*live == LivePairs::None  ? counts.empty
+         : *live == LivePairs::All ? counts.full
+                                   : counts.tested);
+      if (*live != LivePairs::None)
         counts.pairs += (queries[i + 1] - queries[i]) * (keys[j + 1] - keys[j]);
     }
   }

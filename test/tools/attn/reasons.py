@@ -24,7 +24,7 @@ CASES = [
     ("N0101", "", "dynamic(y: [B, N, D]) -> [B, N, H, E]", "return attend q(y) over k(y), v(y) along N as S", [],
      "known only when running", "a `dim` in the place of the `dyn`"),
     ("N0102", "mask odd(i, j) = (i * 7 + j * 13) % 5 == 0", "e(x: [B, T, D]) -> [B, T, H, E]", ATTEND.format("mask odd"), [],
-     "`odd` is live somewhere in each tile of 48 queries and 32 keys: its value repeats every 5 keys", "remainder by 5"),
+     "`odd` is live somewhere in each tile of 48 queries and 32 keys that was looked at: its value repeats every 5 keys", "remainder by 5"),
     ("N0103", "bias late(i, j) = if j > i then -inf else 0", "e(x: [B, T, D]) -> [B, T, H, E]", ATTEND.format("bias late  cap 3"), [],
      "`late` is -inf for some pairs, but the cap", "write a `mask`"),
     ("N0103", "", "e(x: [B, T, D], m: [T, U]) -> [B, T, H, E]", ATTEND.format("bias m[i, j]"), [],
