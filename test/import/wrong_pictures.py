@@ -30,6 +30,7 @@ WRONG = [
     ("detr", {"use_timm_backbone": False}, "`use_timm_backbone` is `false`, expected true: a backbone with timm's names"),
     ("detr", {"position_embedding_type": "learned"}, "`position_embedding_type` is `\"learned\"`, expected \"sine\""),
     ("detr", {"auxiliary_loss": True}, "`auxiliary_loss` is `true`"),
+    ("detr", {"num_channels": 1}, "one number for each channel, of which `num_channels` says that there are 1"),
     ("detr", {"d_model": 50}, "`d_model` is `50`, expected a multiple of 4, for the sines of positions"),
     ("detr", {"decoder_attention_heads": 5}, "`decoder_attention_heads` is `5`, expected a divisor of `d_model`"),
     ("detr", {"architectures": ["DetrForSegmentation"]}, "expected a model `…ForObjectDetection`"),

@@ -78,6 +78,7 @@ public:
   const ProcessorClass *found = nullptr;
 
 private:
+  std::string dividedText(StringRef key, ArrayRef<double> otherwise, double by);
   int64_t squareOf(StringRef key, const Size &size);
   std::string resizedText(const Size &size, int64_t side);
   Picture readRatio(const Size &size);
@@ -103,15 +104,27 @@ static std::string joined(ArrayRef<double> numbers) {
 
 std::string numbersText(Config &from, StringRef key) { return joined(from.numbers(key)); }
 
+/// The channels of pictures, which the config says, or its part for pictures.
+static int64_t channelsOf(const json::Object &config) {
+  const json::Object *own = &config;
+  for (StringRef part : {"vision_config", "encoder"})
+    if (const json::Object *inner = config.getObject(part))
+      own = inner;
+  return own->getInteger("num_channels").value_or(3);
+}
+
 /// Means or deviations, each divided by `by`: of the file, or else of the class.
-static std::string dividedText(Config &values, StringRef key, ArrayRef<double> otherwise,
-                               double by) {
+std::string PictureReader::dividedText(StringRef key, ArrayRef<double> otherwise, double by) {
   std::vector<double> numbers = otherwise.vec();
   const json::Value *said = values.valueAt(key);
   if (said && said->getAsNumber())
     numbers = {*said->getAsNumber()};
   else if (said)
     numbers = values.numbers(key);
+  int64_t channels = channelsOf(writer.folder.config);
+  if (!all_equal(numbers) && numbers.size() != size_t(channels))
+    values.refuse(key, "one number for each channel, of which `num_channels` says that there are " +
+                           Twine(channels));
   for (double &number : numbers)
     number /= by;
   return joined(numbers);
@@ -162,8 +175,8 @@ std::string PictureReader::pixelsText() {
     values.refuse("rescale_factor", "more than 0");
   by = std::abs(by - 1) < 1e-9 ? 1 : by;
   if (values.flag("do_normalize", true))
-    text += " mean " + dividedText(values, "image_mean", found->normalisation.mean, by) + " std " +
-            dividedText(values, "image_std", found->normalisation.deviation, by);
+    text += " mean " + dividedText("image_mean", found->normalisation.mean, by) + " std " +
+            dividedText("image_std", found->normalisation.deviation, by);
   else if (by != 1)
     text += " std " + numberText(1 / by);
   return text + "  // a picture becomes the tensor\n";
