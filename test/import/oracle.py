@@ -120,12 +120,16 @@ def fill(model):
     sines = {name + ".weight" for name, module in model.named_modules() if "Sinusoidal" in type(module).__name__}
     with torch.no_grad():
         for name, value in model.state_dict(keep_vars=True).items():
-            is_constant = isinstance(value, torch.nn.Parameter) and not value.requires_grad
+            is_frozen = "backbone" in name  # what a class does not train, which is no constant for that
+            is_constant = isinstance(value, torch.nn.Parameter) and not value.requires_grad and not is_frozen
             if not value.is_floating_point() or is_constant or name in sines:
                 continue
             seed = hashlib.sha256(f"{name} {tuple(value.shape)}".encode()).digest()
             drawn = np.random.default_rng(list(seed)).standard_normal(tuple(value.shape))
-            drawn = drawn / np.sqrt(value.shape[-1]) if value.dim() > 1 else 0.2 * drawn
+            if value.dim() > 1:  # by the inputs of a convolution or of a linear map
+                drawn = drawn / np.sqrt(value[0].numel() if value.dim() == 4 else value.shape[-1])
+            else:
+                drawn = 0.2 * drawn
             if value.dim() == 1 and "norm" in name.lower() and name.endswith("weight"):
                 drawn += 1
             if value.dim() > 1 and any(word in name for word in ("embed", "wte", "shared")):
@@ -235,10 +239,11 @@ def judge(folder, calls, changed, words):
 
 def check_changes(family, folder, base):
     """Counts what becomes of each key of the family's config when it alone is another."""
-    _, values, how, *_ = FAMILIES[family]
+    _, values, how, *adapt = FAMILIES[family]
     counts, impossible = collections.Counter(), 0
     _, every = publish(folder, family, values)
-    for path, value in changes(every, values):
+    rewritten = {key for step in adapt for key in step.keys}
+    for path, value in changes({key: of for key, of in every.items() if key not in rewritten}, values):
         left_out = value is ...
         try:
             model, _ = publish(folder, family, with_change(values, path, value), None if left_out else path)

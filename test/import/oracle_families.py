@@ -155,6 +155,10 @@ def name_as_timm(files, tensors):
             "preprocessor_config.json": {"image_processor_type": "DetrImageProcessor", "size": size}}, named
 
 
+# Keys that its folder does not have as the library's config has them; its own ResNet asks `backbone_config` for channels, timm's does not.
+name_as_timm.keys = {"backbone_config", "backbone", "use_timm_backbone", "num_channels"}
+
+
 # Family: the class, the values of its config, how it is called, and what its files are made of the library's.
 FAMILIES = {
     "llama": ("LlamaForCausalLM", LLAMA, decoder),
