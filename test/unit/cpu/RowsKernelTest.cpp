@@ -2,7 +2,9 @@
 //
 // Element-wise functions, means and bytes of rows, against plain loops in double precision.
 #include "test/unit/cpu/RowsKernelTest.h"
+
 #include "runtime/base/Dtype.h"
+#include "test/unit/kernels/Sample.h"
 
 namespace attn::test {
 namespace {
@@ -64,24 +66,27 @@ TEST_P(RowsKernelTest, MapOfAnyStrides) {
                                        {0, 0, 0},           // one element
                                        {plane, 1, rows},    // transposed
                                        {3 * plane, 3 * columns, 3}};
-    for (const vector<int64_t> &xs : layouts)
-      for (const vector<int64_t> &outs : {layouts[0], layouts[5]}) {
-        const vector<int64_t> &ys = layouts[generator() % layouts.size()];
-        auto runner = KernelRunner::create(mapText(rows, columns, xs, ys, outs), GetParam(), 1);
-        ASSERT_TRUE(runner);
-        const int64_t n = 2;
-        vector<float> x = random(3 * n * plane), y = random(3 * n * plane);
-        vector<float> out(n * plane + 1, guard), expected = out;
-        for (int64_t i = 0; i < n; ++i)
-          for (int64_t j = 0; j < rows; ++j)
-            for (int64_t k = 0; k < columns; ++k) {
-              float a = x[i * xs[0] + j * xs[1] + k * xs[2]];
-              float b = y[i * ys[0] + j * ys[1] + k * ys[2]];
-              expected[i * outs[0] + j * outs[1] + k * outs[2]] = a > 0 ? a * b : b - a;
-            }
-        runner->run("map", 3, nullptr, nullptr, n, x.data(), y.data(), out.data());
-        EXPECT_EQ(out, expected) << rows << " x " << columns;
-      }
+    vector<std::pair<vector<int64_t>, vector<int64_t>>> cases; // of which a sample has all of xs
+    for (const vector<int64_t> &outs : {layouts[0], layouts[5]})
+      for (const vector<int64_t> &xs : layouts)
+        cases.emplace_back(xs, outs);
+    for (const auto &[xs, outs] : sampleOf(cases, GetParam())) {
+      const vector<int64_t> &ys = layouts[generator() % layouts.size()];
+      auto runner = KernelRunner::create(mapText(rows, columns, xs, ys, outs), GetParam(), 1);
+      ASSERT_TRUE(runner);
+      const int64_t n = 2;
+      vector<float> x = random(3 * n * plane), y = random(3 * n * plane);
+      vector<float> out(n * plane + 1, guard), expected = out;
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < rows; ++j)
+          for (int64_t k = 0; k < columns; ++k) {
+            float a = x[i * xs[0] + j * xs[1] + k * xs[2]];
+            float b = y[i * ys[0] + j * ys[1] + k * ys[2]];
+            expected[i * outs[0] + j * outs[1] + k * outs[2]] = a > 0 ? a * b : b - a;
+          }
+      runner->run("map", 3, nullptr, nullptr, n, x.data(), y.data(), out.data());
+      EXPECT_EQ(out, expected) << rows << " x " << columns;
+    }
   }
 }
 

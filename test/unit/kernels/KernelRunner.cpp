@@ -19,6 +19,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "runtime/base/Features.h"
 #include "test/gpu/interpreter/Launch.h"
+#include "test/unit/kernels/Sample.h"
 #include "test/unit/kernels/TileEmulator.h"
 #include "llvm/Support/TargetSelect.h"
 #include <gtest/gtest.h>
@@ -122,7 +123,8 @@ struct KernelRunner::Gpu {
 };
 
 std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
-                                                   llvm::StringRef level, unsigned optLevel) {
+                                                   llvm::StringRef level,
+                                                   std::optional<unsigned> optLevel) {
   DialectRegistry registry;
   registerPtx(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -153,7 +155,8 @@ std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
     ADD_FAILURE() << "no LLVM IR";
     return nullptr;
   }
-  auto object = generateCode(*ir, optLevel, CodegenOutput::Object);
+  auto object =
+      generateCode(*ir, optLevel.value_or(optLevelOf(memoryStage, level)), CodegenOutput::Object);
   if (const CpuTarget *target = CpuTarget::find(level); target && !target->architecture->isHost()) {
     runner->emulated = EmulatedKernels::create(*target, *object);
     return runner->emulated ? std::move(runner) : nullptr;

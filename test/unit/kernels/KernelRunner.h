@@ -10,6 +10,7 @@
 #include "test/unit/kernels/EmulatedKernels.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace attn::test {
@@ -37,9 +38,10 @@ public:
   ///   func.func @f(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>,
   ///                %thread: index, %threads: index, %n: index, %in: memref<f32>, ...)
   ///
-  /// Null after a test failure has been recorded; MLIR's errors are on stderr.
+  /// LLVM optimises them as `optLevel` says, or a sample of all kernels (optLevelOf). Null after a
+  /// test failure has been recorded; MLIR's errors are on stderr.
   static std::unique_ptr<KernelRunner> create(llvm::StringRef memoryStage, llvm::StringRef level,
-                                              unsigned optLevel = 3);
+                                              std::optional<unsigned> optLevel = {});
 
   /// The generated function, all arguments: the first five as above, memrefs as pointers to their
   /// data, indices as int64_t.
