@@ -17,7 +17,7 @@ for argument in "$@"; do
 done
 
 echo "== setup"
-tools/setup.sh
+tools/setup.sh tests
 passed=0 failed=0
 
 # One more check by name, counted like a test.

@@ -12,7 +12,7 @@ if (($# > 0)); then
 fi
 
 echo "== 1/10 set-up"
-tools/setup.sh
+tools/setup.sh demo
 echo "== 2/10 build"
 tools/build.sh attn attn_main attn_image attn_rt
 

@@ -1,15 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Installs what Attn's build and tests need on Debian 12 with apt, and with npm, where it is there, what tests hold Attn's imports and
-# traces against; does nothing where all of it is there.
+# Installs with apt what the demo needs on Debian 12, or what tests need, too: these also take libraries from npm, where it is there,
+# which imports and traces are held against. Does nothing where all of it is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+what=${1:-}
+if (($# != 1)) || [[ $what != demo && $what != tests ]]; then
+  echo "usage: tools/setup.sh demo|tests" >&2
+  exit 2
+fi
 
 libraries=(@huggingface/transformers@4.3.2 speedscope@1.25.0)
 
 # Without npm, or a way to its registry, the tests of these are left out.
 install_libraries() {
+  if [[ $what != tests ]]; then
+    return
+  fi
   local peers=build/peers library missing=()
   for library in "${libraries[@]}"; do
     grep -qs "\"version\": \"${library##*@}\"" "$peers/node_modules/${library%@*}/package.json" || missing+=("$library")
@@ -28,27 +36,31 @@ install_libraries() {
   fi
 }
 
+# Of the compiler, and of programs that take pictures, sounds and text.
 packages=(
-  # build
-  libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 lld-22 cmake ninja-build gcc g++ ccache
-  libfmt-dev libgtest-dev zlib1g-dev libzstd-dev libxml2-dev libcurl4-openssl-dev libedit-dev
+  libmlir-22-dev mlir-22-tools llvm-22-dev clang-22 lld-22 cmake ninja-build gcc g++
+  libfmt-dev zlib1g-dev libzstd-dev libxml2-dev libcurl4-openssl-dev libedit-dev
   # ONNX files
   libprotobuf-dev protobuf-compiler
-  # pictures in compiled programs
-  libpng-dev libjpeg62-turbo-dev
-  # sounds in compiled programs
-  libflac-dev
-  # tokenizers in compiled programs; their twins
-  libpcre2-dev libutf8proc-dev python3-regex python3-sentencepiece python3-jinja2
+  # pictures, sounds and tokenizers in compiled programs
+  libpng-dev libjpeg62-turbo-dev libflac-dev libpcre2-dev libutf8proc-dev
+  # the demo's test images
+  dataset-fashion-mnist
+)
+tests_packages=(
+  llvm-22-tools libgtest-dev ccache
   # the runtime for AArch64, and its tests
   crossbuild-essential-arm64 qemu-user googletest
   # sanitizers and fuzzers
   libclang-rt-22-dev
   # style checks
   clang-format-22 clang-tidy-22 universal-ctags
-  # tests and the Fashion-MNIST example
-  python3-torch libopenblas0-pthread python3-numpy python3-pil python3-onnx dataset-fashion-mnist
+  # twins
+  python3-torch libopenblas0-pthread python3-numpy python3-pil python3-onnx python3-regex python3-sentencepiece python3-jinja2
 )
+if [[ $what == tests ]]; then
+  packages+=("${tests_packages[@]}")
+fi
 
 missing=()
 for package in "${packages[@]}"; do

@@ -7,6 +7,7 @@
 #include "compiler/emit/ConstantBuilder.h"
 #include "compiler/emit/Describe.h"
 #include "compiler/emit/EntryWrappers.h"
+#include "compiler/emit/InputTables.h"
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/emit/SlotParts.h"
 #include "compiler/transforms/OutlineKernel.h"
@@ -65,8 +66,6 @@ private:
   Constants caches();
   llvm::Constant *cacheUses(const EntryInfo &entry);
   Constants entryTable();
-  Constants images();
-  Constants sounds();
   llvm::Constant *unfold(const EntryInfo &entry);
   llvm::Constant *terms(ArrayAttr polynomial);
   Constants kernels();
@@ -215,64 +214,6 @@ Constants TableWriter::entryTable() {
         {build.text(entry.name), build.i32(int64_t(entry.inputs.size())),
          build.i32(int64_t(entry.outputs.size())), tensors(entry.inputs), tensors(entry.outputs),
          build.i32(int64_t(entry.caches.size())), cacheUses(entry), unfold(entry)}));
-  return table;
-}
-
-/// Four numbers, one for all channels repeated.
-static Constants channelNumbers(const ConstantBuilder &build, ArrayAttr numbers) {
-  Constants values;
-  for (size_t i = 0; i < 4; ++i) {
-    size_t from = numbers.size() == 1 ? 0 : i;
-    double value = from < numbers.size() ? cast<FloatAttr>(numbers[from]).getValueAsDouble() : 0.0;
-    values.push_back(build.f32(float(value)));
-  }
-  return values;
-}
-
-Constants TableWriter::images() {
-  Constants table;
-  for (auto [e, entry] : llvm::enumerate(entries))
-    for (auto [i, input] : llvm::enumerate(entry.inputs)) {
-      if (!input.image)
-        continue;
-      auto number = [&, image = input.image](llvm::StringRef key) {
-        return build.i32(image.getAs<IntegerAttr>(key).getInt());
-      };
-      int32_t filter = llvm::StringSwitch<int32_t>(input.image.getAs<StringAttr>("filter"))
-                           .Case("nearest", ATTN_FILTER_NEAREST)
-                           .Case("bilinear", ATTN_FILTER_BILINEAR)
-                           .Case("lanczos", ATTN_FILTER_LANCZOS)
-                           .Case("box", ATTN_FILTER_BOX)
-                           .Case("hamming", ATTN_FILTER_HAMMING)
-                           .Default(ATTN_FILTER_BICUBIC);
-      auto said = input.image.getAs<StringAttr>("fit");
-      int32_t fit = llvm::StringSwitch<int32_t>(said ? said.getValue() : "")
-                        .Case("round", ATTN_FIT_ROUND)
-                        .Case("padded", ATTN_FIT_PADDED)
-                        .Case("within", ATTN_FIT_WITHIN)
-                        .Default(ATTN_FIT_MIDDLE);
-      int64_t channels = input.axes[input.axes.size() - 3].size;
-      auto mean = channelNumbers(build, input.image.getAs<ArrayAttr>("mean")),
-           std = channelNumbers(build, input.image.getAs<ArrayAttr>("std"));
-      table.push_back(build.structure(
-          {build.i32(int64_t(e)), build.i32(int64_t(i)), number("width"), number("height"),
-           build.i32(channels), build.i32(filter), build.sequence(mean), build.sequence(std),
-           number("resized_width"), number("resized_height"), build.i32(fit)}));
-    }
-  return table;
-}
-
-Constants TableWriter::sounds() {
-  Constants table;
-  for (auto [e, entry] : llvm::enumerate(entries))
-    for (auto [i, input] : llvm::enumerate(entry.inputs)) {
-      if (!input.sound)
-        continue;
-      Constants numbers{build.i32(int64_t(e)), build.i32(int64_t(i))};
-      for (llvm::StringRef key : {"bands", "frames", "rate", "fft", "hop"})
-        numbers.push_back(build.i32(input.sound.getAs<IntegerAttr>(key).getInt()));
-      table.push_back(build.structure(numbers));
-    }
   return table;
 }
 
@@ -495,8 +436,8 @@ LogicalResult TableWriter::write() {
     if (failed(addSlot(slot, slots)))
       return failure();
   Constants levelTable = levels(), cacheTable = caches(), table = entryTable(),
-            imageTable = images(), soundTable = sounds(), ignoreTable = ignores(),
-            kernelTable = kernels(), gpuCodes = gpuTable();
+            images = imageTable(build, entries), sounds = soundTable(build, entries),
+            ignoreTable = ignores(), kernelTable = kernels(), gpuCodes = gpuTable();
   auto count = [&](const Constants &list) { return build.i32(int64_t(list.size())); };
   llvm::Constant *tables = build.structure({build.i32(ATTN_ABI_VERSION),
                                             build.text(modelName(model)),
@@ -508,7 +449,7 @@ LogicalResult TableWriter::write() {
                                             count(slots),
                                             count(levelTable),
                                             count(table),
-                                            count(imageTable),
+                                            count(images),
                                             count(ignoreTable),
                                             count(cacheTable),
                                             build.i32(countStates(entries)),
@@ -519,7 +460,7 @@ LogicalResult TableWriter::write() {
                                             build.array(slots, "slots"),
                                             build.array(levelTable, "levels"),
                                             build.array(table, "entries"),
-                                            build.array(imageTable, "images"),
+                                            build.array(images, "images"),
                                             build.array(ignoreTable, "ignores"),
                                             build.array(cacheTable, "caches"),
                                             build.array(kernelTable, "kernels"),
@@ -532,8 +473,8 @@ LogicalResult TableWriter::write() {
                                             binary(options.chatTemplate, "chat_template"),
                                             build.i64(int64_t(options.labels.size())),
                                             binary(options.labels, "labels"),
-                                            count(soundTable),
-                                            build.array(soundTable, "sounds"),
+                                            count(sounds),
+                                            build.array(sounds, "sounds"),
                                             build.i32(options.labelFunction)});
   new llvm::GlobalVariable(module, tables->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, tables, modelSymbol(model));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Files of others -> the text of a spec.
-#ifndef ATTN_COMPILER_IMPORT_IMPORT_H
-#define ATTN_COMPILER_IMPORT_IMPORT_H
+#pragma once
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
@@ -48,5 +47,3 @@ llvm::Expected<OnnxSpec> importOnnx(llvm::StringRef bytes,
                                     const OnnxSource &source = {});
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_IMPORT_H

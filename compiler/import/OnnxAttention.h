@@ -2,8 +2,7 @@
 //
 // A graph of one Attention operator (https://onnx.ai/onnx/operators/onnx__Attention.html), checked:
 // every size is known and fits, every attribute has a meaning.
-#ifndef ATTN_COMPILER_IMPORT_ONNXATTENTION_H
-#define ATTN_COMPILER_IMPORT_ONNXATTENTION_H
+#pragma once
 
 #include "compiler/import/OnnxFile.h"
 
@@ -74,5 +73,3 @@ llvm::Expected<OnnxAttention> readAttention(const OnnxGraph &graph,
 std::string writeSpec(const OnnxAttention &attention);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_ONNXATTENTION_H

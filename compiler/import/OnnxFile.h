@@ -2,8 +2,7 @@
 //
 // An ONNX file's graph as it stands in the file: names, shapes, attributes. What they mean is the
 // business of OnnxAttention.h.
-#ifndef ATTN_COMPILER_IMPORT_ONNXFILE_H
-#define ATTN_COMPILER_IMPORT_ONNXFILE_H
+#pragma once
 
 #include "compiler/import/Import.h"
 #include "llvm/ADT/SmallVector.h"
@@ -90,5 +89,3 @@ llvm::Expected<OnnxGraph> readOnnx(llvm::StringRef bytes);
 std::string shown(llvm::StringRef name);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_ONNXFILE_H

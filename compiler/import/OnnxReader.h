@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The checks between a graph and the attention that it is.
-#ifndef ATTN_COMPILER_IMPORT_ONNXREADER_H
-#define ATTN_COMPILER_IMPORT_ONNXREADER_H
+#pragma once
 
 #include "compiler/import/OnnxAttention.h"
 #include "llvm/ADT/StringSet.h"
@@ -61,5 +60,3 @@ private:
 };
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_ONNXREADER_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The names of an imported spec.
-#ifndef ATTN_COMPILER_IMPORT_SPECNAMES_H
-#define ATTN_COMPILER_IMPORT_SPECNAMES_H
+#pragma once
 
 #include "llvm/ADT/StringSet.h"
 #include <string>
@@ -29,5 +28,3 @@ private:
 };
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_SPECNAMES_H

@@ -11,8 +11,7 @@
 //     }
 //     return y, k
 //   }
-#ifndef ATTN_COMPILER_IMPORT_SPECWRITER_H
-#define ATTN_COMPILER_IMPORT_SPECWRITER_H
+#pragma once
 
 #include "compiler/import/OnnxAttention.h"
 #include "compiler/import/SpecNames.h"
@@ -93,5 +92,3 @@ private:
 };
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_SPECWRITER_H

@@ -33,16 +33,7 @@ Value Integers::toIndex(Value value) const {
 SmallVector<Value>
 Integers::loop(Value from, Value to, Value step, ValueRange inits,
                llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) const {
-  auto loop = scf::ForOp::create(builder, loc, from, to, step, inits,
-                                 [](OpBuilder &, Location, Value, ValueRange) {});
-  OpBuilder::InsertionGuard guard(builder);
-  if (inits.empty())
-    builder.setInsertionPointToStart(loop.getBody());
-  else
-    builder.setInsertionPointToEnd(loop.getBody());
-  SmallVector<Value> results = body(loop.getInductionVar(), loop.getRegionIterArgs());
-  scf::YieldOp::create(builder, loc, results);
-  return loop.getResults();
+  return carryingLoop(IndexBuilder(builder, loc), from, to, step, inits, body);
 }
 
 void Integers::when(Value condition, llvm::function_ref<void()> yes,

@@ -163,6 +163,39 @@ void attn::forLoop(IndexBuilder index, Value from, Value to, int64_t step,
   body(loop.getInductionVar());
 }
 
+SmallVector<Value>
+attn::carryingLoop(IndexBuilder index, Value from, Value to, Value step, ValueRange inits,
+                   llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(index.builder, index.loc, from, to, step, inits,
+                                 [](OpBuilder &, Location, Value, ValueRange) {});
+  OpBuilder::InsertionGuard guard(index.builder);
+  index.builder.setInsertionPointToEnd(loop.getBody());
+  SmallVector<Value> results = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  scf::YieldOp::create(index.builder, index.loc, results);
+  return loop.getResults();
+}
+
+SmallVector<Value>
+attn::carryingLoop(IndexBuilder index, int64_t count, ValueRange inits,
+                   llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  Value zero = index.constant(0);
+  return count == 1
+             ? body(zero, inits)
+             : carryingLoop(index, zero, index.constant(count), index.constant(1), inits, body);
+}
+
+SmallVector<Value> attn::chosenOr(IndexBuilder index, Value condition, ValueRange values,
+                                  llvm::function_ref<SmallVector<Value>()> body) {
+  auto branch = scf::IfOp::create(index.builder, index.loc, values.getTypes(), condition,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(index.builder);
+  index.builder.setInsertionPointToEnd(branch.thenBlock());
+  scf::YieldOp::create(index.builder, index.loc, body());
+  index.builder.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(index.builder, index.loc, values);
+  return branch.getResults();
+}
+
 void attn::choose(IndexBuilder index, Value condition, llvm::function_ref<void()> yes,
                   llvm::function_ref<void()> no) {
   if (matchPattern(condition, m_One()))

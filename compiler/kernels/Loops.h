@@ -80,6 +80,22 @@ mlir::Value widened(IndexBuilder index, mlir::Value element);
 void forLoop(IndexBuilder index, mlir::Value from, mlir::Value to, int64_t step,
              llvm::function_ref<void(mlir::Value)> body);
 
+/// The same with values that are carried from one i to the next: `body` takes them, and returns
+/// those of the next.
+llvm::SmallVector<mlir::Value> carryingLoop(
+    IndexBuilder index, mlir::Value from, mlir::Value to, mlir::Value step, mlir::ValueRange inits,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+
+/// The same for i in [0, count); there is no loop where that is 1.
+llvm::SmallVector<mlir::Value> carryingLoop(
+    IndexBuilder index, int64_t count, mlir::ValueRange inits,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+
+/// body() where `condition` holds, else `values`, which are of the same types.
+llvm::SmallVector<mlir::Value> chosenOr(IndexBuilder index, mlir::Value condition,
+                                        mlir::ValueRange values,
+                                        llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);
+
 /// if (condition) yes() else no(), or one of both where it is known which.
 void choose(IndexBuilder index, mlir::Value condition, llvm::function_ref<void()> yes,
             llvm::function_ref<void()> no = {});

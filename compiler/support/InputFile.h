@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reading files of which nothing is known: pipes, devices and folders, endless ones.
-#ifndef ATTN_COMPILER_INPUT_FILE_H
-#define ATTN_COMPILER_INPUT_FILE_H
+#pragma once
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -28,5 +27,3 @@ using InputFileObserver = void (*)(const struct stat *info);
 void observeInputFiles(InputFileObserver observer);
 
 } // namespace attn
-
-#endif // ATTN_COMPILER_INPUT_FILE_H

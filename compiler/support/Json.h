@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reading JSON that others wrote.
-#ifndef ATTN_COMPILER_JSON_H
-#define ATTN_COMPILER_JSON_H
+#pragma once
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -15,5 +14,3 @@ namespace attn {
 llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text);
 
 } // namespace attn
-
-#endif // ATTN_COMPILER_JSON_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Names and texts of files on their way to a terminal.
-#ifndef ATTN_COMPILER_PRINTABLE_H
-#define ATTN_COMPILER_PRINTABLE_H
+#pragma once
 
 #include "llvm/ADT/StringRef.h"
 #include <string>
@@ -15,5 +14,3 @@ namespace attn {
 std::string printable(llvm::StringRef text);
 
 } // namespace attn
-
-#endif // ATTN_COMPILER_PRINTABLE_H

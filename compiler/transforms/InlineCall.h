@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A call, replaced by what the called function does.
-#ifndef ATTN_COMPILER_TRANSFORMS_INLINECALL_H
-#define ATTN_COMPILER_TRANSFORMS_INLINECALL_H
+#pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -12,5 +11,3 @@ namespace attn {
 void inlineCall(mlir::func::CallOp call, mlir::func::FuncOp function);
 
 } // namespace attn
-
-#endif // ATTN_COMPILER_TRANSFORMS_INLINECALL_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A contact sheet: pictures of clothes on cards, each with what it was taken for and what it is.
-#ifndef ATTN_EXAMPLES_CONTACT_SHEET_H
-#define ATTN_EXAMPLES_CONTACT_SHEET_H
+#pragma once
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,5 +23,3 @@ std::string writeContactSheet(const std::string &path, const std::vector<Card> &
 /// Writes one picture, [28, 28], as a grey PNG, whole or not at all. Returns an empty string, or
 /// what went wrong.
 std::string writePicture(const std::string &path, const uint8_t *pixels);
-
-#endif

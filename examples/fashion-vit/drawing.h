@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the examples draw with: rectangles and text on a canvas, which becomes a PNG file.
-#ifndef ATTN_EXAMPLES_DRAWING_H
-#define ATTN_EXAMPLES_DRAWING_H
+#pragma once
+
 #include "font.h"
 #include <algorithm>
 #include <cerrno>
@@ -151,5 +151,3 @@ template <typename Write> std::string writeWhole(const std::string &path, Write 
 inline std::string writeCanvas(const std::string &path, const Canvas &canvas) {
   return writeWhole(path, [&](FILE *file) { return encode(file, canvas); });
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The letters of the contact sheet: cells of 5 x 9, seven rows above the base line, two below.
-#ifndef ATTN_EXAMPLES_FONT_H
-#define ATTN_EXAMPLES_FONT_H
+#pragma once
 
 struct GlyphBand {
   const char *characters;
@@ -63,5 +62,3 @@ static const GlyphBand glyphBands[] = {
       "..... ....."}},
 };
 // clang-format on
-
-#endif

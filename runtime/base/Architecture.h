@@ -2,8 +2,8 @@
 //
 // What the runtime asks of one architecture or another, in a line or two each: x86-64 and AArch64.
 // CPU features are told by Features.h.
-#ifndef ATTN_BASE_ARCHITECTURE_H
-#define ATTN_BASE_ARCHITECTURE_H
+#pragma once
+
 #include <cstdint>
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -49,4 +49,3 @@ inline void transpose4(const float *from, int64_t fromStride, float *to, int64_t
 }
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Memory for strings that live as long as each other: names of tensors, texts of a report.
-#ifndef ATTN_BASE_ARENA_H
-#define ATTN_BASE_ARENA_H
+#pragma once
+
 #include "base/Vector.h"
 
 namespace attn {
@@ -23,4 +23,3 @@ private:
 };
 
 } // namespace attn
-#endif

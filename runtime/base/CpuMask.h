@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The affinity of threads: the CPUs that the kernel lets them run on.
-#ifndef ATTN_BASE_CPU_MASK_H
-#define ATTN_BASE_CPU_MASK_H
+#pragma once
+
 #include <cstdint>
 
 namespace attn {
@@ -27,4 +27,3 @@ struct CpuMask {
 };
 
 } // namespace attn
-#endif

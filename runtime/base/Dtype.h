@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Element types of tensors (ATTN_F32 and others of attn.h), and the floats among them.
-#ifndef ATTN_BASE_DTYPE_H
-#define ATTN_BASE_DTYPE_H
+#pragma once
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -73,4 +73,3 @@ float loadFloat(const void *data, int32_t dtype, int64_t index);
 void loadFloats(const void *data, int32_t dtype, int64_t index, int64_t count, float *values);
 
 } // namespace attn
-#endif

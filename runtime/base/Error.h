@@ -2,8 +2,8 @@
 //
 // Errors. A function that can fail takes an Error& and returns a status; the message is put
 // together only on failure and handed to the caller of the C API.
-#ifndef ATTN_BASE_ERROR_H
-#define ATTN_BASE_ERROR_H
+#pragma once
+
 #include "attn/attn.h"
 #include "base/Text.h"
 
@@ -30,4 +30,3 @@ public:
 };
 
 } // namespace attn
-#endif

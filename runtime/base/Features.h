@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What this CPU has, asked of the CPU or the kernel. FeaturesX86.cpp and FeaturesAArch64.cpp.
-#ifndef ATTN_BASE_FEATURES_H
-#define ATTN_BASE_FEATURES_H
+#pragma once
+
 #include <cstdint>
 
 namespace attn {
@@ -37,4 +37,3 @@ enum ArmFeature : uint32_t {
 uint32_t armFeatures();
 
 } // namespace attn
-#endif

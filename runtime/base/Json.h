@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // JSON as the headers of safetensors files, indices of shards and tokenizers hold it.
-#ifndef ATTN_BASE_JSON_H
-#define ATTN_BASE_JSON_H
+#pragma once
+
 #include "base/Error.h"
 
 namespace attn {
@@ -67,4 +67,3 @@ private:
 };
 
 } // namespace attn
-#endif

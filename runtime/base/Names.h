@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Names of tensors: a table from names to indices, wildcards, the distance between two of them.
-#ifndef ATTN_BASE_NAMES_H
-#define ATTN_BASE_NAMES_H
+#pragma once
+
 #include "base/Vector.h"
 
 namespace attn {
@@ -40,4 +40,3 @@ bool matchesWildcard(const char *pattern, const char *name);
 size_t editDistance(const char *a, size_t aLength, const char *b, size_t bLength, size_t limit);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whether elements of strided tensors share memory.
-#ifndef ATTN_BASE_OVERLAP_H
-#define ATTN_BASE_OVERLAP_H
+#pragma once
+
 #include "attn/attn.h"
 
 namespace attn {
@@ -20,4 +20,3 @@ bool mayOverlap(const attn_tensor &a, const attn_tensor &b);
 bool mayOverlapItself(const attn_tensor &tensor);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Memory of whole pages, for what is large: packed weights, workspaces, caches.
-#ifndef ATTN_BASE_PAGE_BLOCK_H
-#define ATTN_BASE_PAGE_BLOCK_H
+#pragma once
+
 #include <cstdint>
 
 namespace attn {
@@ -33,4 +33,3 @@ private:
 };
 
 } // namespace attn
-#endif

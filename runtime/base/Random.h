@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Random numbers that are the same on every machine, by seed, name and index.
-#ifndef ATTN_BASE_RANDOM_H
-#define ATTN_BASE_RANDOM_H
+#pragma once
+
 #include <cstddef>
 #include <cstdint>
 
@@ -20,4 +20,3 @@ struct RandomStream {
 };
 
 } // namespace attn
-#endif

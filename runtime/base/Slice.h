@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Bytes that belong to someone else, and their hash.
-#ifndef ATTN_BASE_SLICE_H
-#define ATTN_BASE_SLICE_H
+#pragma once
+
 #include "base/Vector.h"
 
 namespace attn {
@@ -72,4 +72,3 @@ inline uint64_t hashOf(Slice bytes) {
 }
 
 } // namespace attn
-#endif

@@ -5,8 +5,8 @@
 // well below a microsecond), then sleeps in the kernel, so a team larger than the machine, or a
 // busy machine, costs no whole time slices. Threads that sleep wake up apart: two of a team on one
 // CPU would wait for one another at each barrier, and nothing moves them while they sleep in turns.
-#ifndef ATTN_BASE_TEAM_H
-#define ATTN_BASE_TEAM_H
+#pragma once
+
 #include "base/CpuMask.h"
 #include "base/Vector.h"
 #include "base/WaitWord.h"
@@ -76,4 +76,3 @@ private:
 };
 
 } // namespace attn
-#endif

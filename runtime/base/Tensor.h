@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Questions to a tensor of the C API, whose shape and strides are the caller's.
-#ifndef ATTN_BASE_TENSOR_H
-#define ATTN_BASE_TENSOR_H
+#pragma once
+
 #include "attn/attn.h"
 
 namespace attn {
@@ -17,4 +17,3 @@ bool isDense(const attn_tensor &tensor);
 uint64_t byteSize(const attn_tensor &tensor);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Text that grows, on malloc: printf formats, quoted bytes of hostile files, shapes.
-#ifndef ATTN_BASE_TEXT_H
-#define ATTN_BASE_TEXT_H
+#pragma once
+
 #include "base/Vector.h"
 
 namespace attn {
@@ -33,4 +33,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The length of a character of UTF-8, by the rules of RFC 3629.
-#ifndef ATTN_BASE_UTF8_H
-#define ATTN_BASE_UTF8_H
+#pragma once
+
 #include <cstddef>
 
 namespace attn {
@@ -35,4 +35,3 @@ inline size_t utf8Length(const char *text, size_t size) {
 }
 
 } // namespace attn
-#endif

@@ -2,8 +2,8 @@
 //
 // A growing array of plain values on malloc. The runtime uses no libstdc++ symbol, so there is no
 // std::vector; running out of memory is a return value, not an exception.
-#ifndef ATTN_BASE_VECTOR_H
-#define ATTN_BASE_VECTOR_H
+#pragma once
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -110,4 +110,3 @@ private:
 };
 
 } // namespace attn
-#endif

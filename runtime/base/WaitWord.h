@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A counter in memory that threads wait on, by spinning for a bounded time, then by a futex.
-#ifndef ATTN_BASE_WAIT_WORD_H
-#define ATTN_BASE_WAIT_WORD_H
+#pragma once
+
 #include <atomic>
 #include <cstdint>
 
@@ -26,4 +26,3 @@ private:
 };
 
 } // namespace attn
-#endif

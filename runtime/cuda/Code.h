@@ -2,8 +2,8 @@
 //
 // The code of an artifact for one GPU, loaded: its kernels, those of strided copies, what watches
 // over them.
-#ifndef ATTN_CUDA_CODE_H
-#define ATTN_CUDA_CODE_H
+#pragma once
+
 #include "attn/abi.h"
 #include "cuda/Device.h"
 #include "cuda/Recording.h"
@@ -73,4 +73,3 @@ private:
 };
 
 } // namespace attn
-#endif

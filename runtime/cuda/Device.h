@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A GPU as the driver gives it: its context, a stream, memory. Nothing here knows of models.
-#ifndef ATTN_CUDA_DEVICE_H
-#define ATTN_CUDA_DEVICE_H
+#pragma once
+
 #include "cuda/Driver.h"
 
 namespace attn {
@@ -67,4 +67,3 @@ private:
 };
 
 } // namespace attn
-#endif

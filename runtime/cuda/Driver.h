@@ -2,8 +2,8 @@
 //
 // The CUDA driver's API (CUDA Driver API reference, version 11 on), as far as it is used, found in
 // libcuda.so.1 when a GPU is first asked for. Nothing of CUDA is needed to build or to link.
-#ifndef ATTN_CUDA_DRIVER_H
-#define ATTN_CUDA_DRIVER_H
+#pragma once
+
 #include "base/Error.h"
 #include <cstddef>
 
@@ -173,4 +173,3 @@ struct CudaDriver {
 };
 
 } // namespace attn
-#endif

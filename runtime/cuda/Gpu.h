@@ -2,8 +2,8 @@
 //
 // A context's model on one GPU: its code, the weights that it shares with other contexts, a
 // workspace that only grows, a stream, the graph of each entry.
-#ifndef ATTN_CUDA_GPU_H
-#define ATTN_CUDA_GPU_H
+#pragma once
+
 #include "attn/abi.h"
 #include "cuda/Graph.h"
 #include "cuda/Weights.h"
@@ -117,4 +117,3 @@ private:
 };
 
 } // namespace attn
-#endif

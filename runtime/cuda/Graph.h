@@ -3,8 +3,8 @@
 // CUDA graphs. From an entry's second run on that does the same steps as the one before, in their
 // order, they are one executable graph; where their words differ, as a cache's length does from
 // token to token, the nodes that differ get the new ones.
-#ifndef ATTN_CUDA_GRAPH_H
-#define ATTN_CUDA_GRAPH_H
+#pragma once
+
 #include "cuda/Launch.h"
 
 namespace attn {
@@ -50,4 +50,3 @@ private:
 };
 
 } // namespace attn
-#endif

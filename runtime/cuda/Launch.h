@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Steps of a run handed to the driver: copies, launches with their tensor maps, events.
-#ifndef ATTN_CUDA_LAUNCH_H
-#define ATTN_CUDA_LAUNCH_H
+#pragma once
+
 #include "cuda/Code.h"
 
 namespace attn {
@@ -53,4 +53,3 @@ private:
 };
 
 } // namespace attn
-#endif

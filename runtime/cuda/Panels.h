@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Panels of packed weights of 16 bits, as a GPU's kernels want them.
-#ifndef ATTN_CUDA_PANELS_H
-#define ATTN_CUDA_PANELS_H
+#pragma once
+
 #include "attn/abi.h"
 
 namespace attn {
@@ -24,4 +24,3 @@ struct PanelShape {
 void turnPanels(const uint32_t *from, uint32_t *to, const PanelShape &shape, int64_t count);
 
 } // namespace attn
-#endif

@@ -2,8 +2,8 @@
 //
 // What a run asks of its stream, written down before any of it is done: copies, launches, events.
 // Two runs are compared by it, so that a CUDA graph of the one serves the other.
-#ifndef ATTN_CUDA_RECORDING_H
-#define ATTN_CUDA_RECORDING_H
+#pragma once
+
 #include "attn/abi.h"
 #include "base/Vector.h"
 #include "cuda/Driver.h"
@@ -75,4 +75,3 @@ private:
 };
 
 } // namespace attn
-#endif

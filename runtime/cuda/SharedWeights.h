@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A model's weights in the memory of GPUs: one copy on each, which all contexts there read.
-#ifndef ATTN_CUDA_SHARED_WEIGHTS_H
-#define ATTN_CUDA_SHARED_WEIGHTS_H
+#pragma once
+
 #include "base/Vector.h"
 #include "cuda/Driver.h"
 #include <pthread.h>
@@ -74,4 +74,3 @@ private:
 };
 
 } // namespace attn
-#endif

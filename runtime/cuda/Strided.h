@@ -3,8 +3,8 @@
 // Copies on the GPU between strided tensors and dense ones, by a kernel of the runtime's own: one
 // launch for any strides, which a CUDA graph can update (copies of rows can not be). A thread
 // copies words of up to 16 bytes, neighbours along the dense tensor's last axis.
-#ifndef ATTN_CUDA_STRIDED_H
-#define ATTN_CUDA_STRIDED_H
+#pragma once
+
 #include "attn/attn.h"
 #include "cuda/Driver.h"
 
@@ -47,4 +47,3 @@ extern const char kStridedKernels[StridedCopy::kWidths][12];
 extern const char kStridedPtx[];
 
 } // namespace attn
-#endif

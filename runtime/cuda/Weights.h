@@ -2,8 +2,8 @@
 //
 // A model's packed weights on one GPU: copied there once for all contexts, with panels turned where
 // its code wants them so.
-#ifndef ATTN_CUDA_WEIGHTS_H
-#define ATTN_CUDA_WEIGHTS_H
+#pragma once
+
 #include "cuda/Device.h"
 #include "cuda/Panels.h"
 #include "cuda/SharedWeights.h"
@@ -46,4 +46,3 @@ private:
 };
 
 } // namespace attn
-#endif

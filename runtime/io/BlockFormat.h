@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Quantized tensors as GGUF files hold them: blocks of a few codes with a scale.
-#ifndef ATTN_IO_BLOCK_FORMAT_H
-#define ATTN_IO_BLOCK_FORMAT_H
+#pragma once
+
 #include "io/CodeLine.h"
 #include <cstddef>
 
@@ -29,4 +29,3 @@ void decodeBlocks(const BlockFormat &format, const char *blocks, int64_t skip, i
                   float *values);
 
 } // namespace attn
-#endif

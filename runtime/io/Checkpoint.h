@@ -4,8 +4,8 @@
 // index, a directory of either, a GGUF file, one of llama2.c, an ONNX file, or memory. Quantized
 // tensors that are kept as several appear as the one that they make, and experts that are kept as
 // one as several.
-#ifndef ATTN_IO_CHECKPOINT_H
-#define ATTN_IO_CHECKPOINT_H
+#pragma once
+
 #include "base/Arena.h"
 #include "base/Names.h"
 #include "io/File.h"
@@ -92,4 +92,3 @@ private:
 };
 
 } // namespace attn
-#endif

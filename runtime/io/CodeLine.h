@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What codes of a few bits stand for.
-#ifndef ATTN_IO_CODE_LINE_H
-#define ATTN_IO_CODE_LINE_H
+#pragma once
+
 #include <cstdint>
 
 namespace attn {
@@ -16,4 +16,3 @@ struct CodeLine {
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The elements of a checkpoint's tensors, wherever they lie and however they are kept.
-#ifndef ATTN_IO_ELEMENT_READER_H
-#define ATTN_IO_ELEMENT_READER_H
+#pragma once
+
 #include "io/Checkpoint.h"
 #include "io/CodeLine.h"
 
@@ -86,4 +86,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Files that are read in parts or as a whole, and files that appear whole or not at all.
-#ifndef ATTN_IO_FILE_H
-#define ATTN_IO_FILE_H
+#pragma once
+
 #include "base/Error.h"
 
 namespace attn {
@@ -92,4 +92,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -2,8 +2,8 @@
 //
 // GGUF files, versions 2 and 3: values by keys, then where tensors lie, then their bytes. The
 // format is that of ggml's docs/gguf.md; numbers are little-endian.
-#ifndef ATTN_IO_GGUF_H
-#define ATTN_IO_GGUF_H
+#pragma once
+
 #include "base/Arena.h"
 #include "base/Error.h"
 #include "base/Slice.h"
@@ -108,4 +108,3 @@ attn_status readGgufTensors(Slice bytes, uint64_t size, const char *label, Arena
                             Vector<StoredTensor> &tensors, bool &isCut, Error &error);
 
 } // namespace attn
-#endif

@@ -2,8 +2,8 @@
 //
 // Checkpoints of llama2.c, version 0: seven numbers of 32 bits, then the tensors in f32 in the
 // order of its run.c. The names are those of Llama's own code.
-#ifndef ATTN_IO_LLAMA2_H
-#define ATTN_IO_LLAMA2_H
+#pragma once
+
 #include "base/Arena.h"
 #include "base/Error.h"
 
@@ -30,4 +30,3 @@ attn_status readLlama2Tensors(const Llama2Header &header, const char *label, Are
                               Vector<StoredTensor> &tensors, Error &error);
 
 } // namespace attn
-#endif

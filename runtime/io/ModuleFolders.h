@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The folders of a sentence encoder's modules, as its modules.json names them: `2_Dense`.
-#ifndef ATTN_IO_MODULEFOLDERS_H
-#define ATTN_IO_MODULEFOLDERS_H
+#pragma once
+
 #include "base/Error.h"
 
 namespace attn {
@@ -12,4 +12,3 @@ namespace attn {
 attn_status readModuleFolders(const char *path, Vector<char> &folders, Error &error);
 
 } // namespace attn
-#endif

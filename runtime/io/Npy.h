@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // NumPy's .npy files.
-#ifndef ATTN_IO_NPY_H
-#define ATTN_IO_NPY_H
+#pragma once
+
 #include "io/File.h"
 
 namespace attn {
@@ -20,4 +20,3 @@ bool appendNpyHeader(const attn_tensor &tensor, Text &file);
 attn_status writeNpy(const char *path, const attn_tensor &tensor, Error &error);
 
 } // namespace attn
-#endif

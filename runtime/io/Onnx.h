@@ -3,8 +3,8 @@
 // The weights of ONNX files: initializers of floats, whose bytes lie in the file or in others
 // beside it. Initializers of other kinds, and those without axes, are parts of the graph: shapes,
 // indices and numbers of formulas.
-#ifndef ATTN_IO_ONNX_H
-#define ATTN_IO_ONNX_H
+#pragma once
+
 #include "base/Arena.h"
 #include "base/Error.h"
 
@@ -28,4 +28,3 @@ attn_status readOnnxTensors(const SourceFile &file, const char *path, OnnxTensor
                             Vector<StoredTensor> &tensors, Error &error);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Experts that a checkpoint keeps in one tensor, along its first axis.
-#ifndef ATTN_IO_PACKED_EXPERTS_H
-#define ATTN_IO_PACKED_EXPERTS_H
+#pragma once
+
 #include "base/Text.h"
 #include "io/QuantizedTensor.h"
 
@@ -22,4 +22,3 @@ bool takeExpert(const StoredTensor &tensor, int64_t expert, StoredTensor &part,
                 Vector<QuantizedTensor *> &quantized);
 
 } // namespace attn
-#endif

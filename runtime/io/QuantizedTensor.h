@@ -2,8 +2,8 @@
 //
 // Quantized tensors as folders of Hugging Face hold them: one tensor of the model is several of the
 // file, codes and what makes numbers of them.
-#ifndef ATTN_IO_QUANTIZED_TENSOR_H
-#define ATTN_IO_QUANTIZED_TENSOR_H
+#pragma once
+
 #include "io/Checkpoint.h"
 
 namespace attn {
@@ -57,4 +57,3 @@ struct QuantizedTensors {
 attn_status findQuantized(const Checkpoint &checkpoint, QuantizedTensors &found, Error &error);
 
 } // namespace attn
-#endif

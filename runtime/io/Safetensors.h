@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The safetensors format: its header to the tensors that it describes, and tensors to a file.
-#ifndef ATTN_IO_SAFETENSORS_H
-#define ATTN_IO_SAFETENSORS_H
+#pragma once
+
 #include "base/Arena.h"
 #include "base/Error.h"
 
@@ -29,4 +29,3 @@ attn_status writeSafetensors(const char *path, const attn_named_tensor *tensors,
                              Error &error);
 
 } // namespace attn
-#endif

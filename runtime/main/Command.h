@@ -2,8 +2,8 @@
 //
 // The command line of a compiled executable, in phases: options, inputs, running or timing,
 // outputs.
-#ifndef ATTN_MAIN_COMMAND_H
-#define ATTN_MAIN_COMMAND_H
+#pragma once
+
 #include "io/File.h"
 #include "main/Labels.h"
 #include "main/ReadFiles.h"
@@ -122,4 +122,3 @@ attn_status benchEntry(const Command &command, const attn_model &model, attn_con
                        char **message);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Vectors of many texts: the lines of a file, of plain text or of JSON.
-#ifndef ATTN_MAIN_EMBED_TEXTS_H
-#define ATTN_MAIN_EMBED_TEXTS_H
+#pragma once
+
 #include "base/Slice.h"
 #include "main/Prompt.h"
 
@@ -16,4 +16,3 @@ attn_status embedTexts(const PromptRun &run, const attn_tokenizer &tokenizer, Sl
                        Error &error);
 
 } // namespace attn
-#endif

@@ -5,6 +5,7 @@
 #include "io/Checkpoint.h"
 #include "io/Npy.h"
 #include "main/Command.h"
+#include "main/ConvertInput.h"
 #include "main/RandomInputs.h"
 #include <cerrno>
 #include <cstdio>
@@ -140,16 +141,12 @@ attn_status InputReader::checkNames() {
   return ATTN_OK;
 }
 
-static bool isInteger(int32_t dtype) { return dtype == ATTN_I32 || dtype == ATTN_I64; }
-
 /// Copies a tensor into memory of our own. Floats become the float type that the entry takes (NumPy
 /// has no bf16), integers the other integer type where they fit; a note says so.
 attn_status InputReader::convert(const attn_abi_tensor &wanted, const attn_tensor &given,
                                  const char *path, attn_tensor &tensor) {
   tensor = given;
-  bool isConverted =
-      wanted.dtype != given.dtype && ((isFloat(wanted.dtype) && isFloat(given.dtype)) ||
-                                      (isInteger(wanted.dtype) && isInteger(given.dtype)));
+  bool isConverted = wanted.dtype != given.dtype && isConvertible(given.dtype, wanted.dtype);
   if (isConverted) {
     tensor.dtype = wanted.dtype;
     if (!command.isQuiet)
@@ -158,30 +155,11 @@ attn_status InputReader::convert(const attn_abi_tensor &wanted, const attn_tenso
   }
   if (!inputs.allocate(tensor))
     return error.outOfMemory("an input");
-  int64_t elements = 0;
-  countElements(tensor.shape, tensor.rank, elements);
-  if (!isConverted) {
-    if (elements > 0)
-      memcpy(tensor.data, given.data, size_t(elements) * attn_dtype_size(given.dtype));
-    return ATTN_OK;
-  }
-  for (int64_t i = 0; i < elements; ++i) {
-    if (isFloat(wanted.dtype)) {
-      storeFloat(loadFloat(given.data, given.dtype, i), wanted.dtype, tensor.data, i);
-    } else if (wanted.dtype == ATTN_I64) {
-      int32_t narrow;
-      memcpy(&narrow, static_cast<const char *>(given.data) + 4 * i, 4);
-      static_cast<int64_t *>(tensor.data)[i] = narrow;
-    } else {
-      int64_t wide;
-      memcpy(&wide, static_cast<const char *>(given.data) + 8 * i, 8);
-      if (wide != int32_t(wide))
-        return error.set(ATTN_BAD_INPUT, "R0206",
-                         "input `%s` of entry `%s` holds %lld, which is no i32", wanted.name,
-                         entry.name, static_cast<long long>(wide));
-      static_cast<int32_t *>(tensor.data)[i] = int32_t(wide);
-    }
-  }
+  int64_t misfit;
+  if (!convertElements(given, tensor, misfit))
+    return error.set(ATTN_BAD_INPUT, "R0206",
+                     "input `%s` of entry `%s` holds %lld, which is no i32", wanted.name,
+                     entry.name, static_cast<long long>(misfit));
   return ATTN_OK;
 }
 

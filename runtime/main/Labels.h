@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the classes of a model are called.
-#ifndef ATTN_MAIN_LABELS_H
-#define ATTN_MAIN_LABELS_H
+#pragma once
+
 #include "base/Vector.h"
 
 namespace attn {
@@ -36,4 +36,3 @@ private:
 };
 
 } // namespace attn
-#endif

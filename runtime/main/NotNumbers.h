@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Elements of outputs that are NaN or infinite: how many, and where the first one is.
-#ifndef ATTN_MAIN_NOT_NUMBERS_H
-#define ATTN_MAIN_NOT_NUMBERS_H
+#pragma once
+
 #include "main/Command.h"
 
 namespace attn {
@@ -23,4 +23,3 @@ struct NotNumbers {
 void warnOfNan(const attn_abi_entry &entry, int32_t count, const Tensors &outputs);
 
 } // namespace attn
-#endif

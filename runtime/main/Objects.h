@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a detector has found, and pictures in which it is drawn.
-#ifndef ATTN_MAIN_OBJECTS_H
-#define ATTN_MAIN_OBJECTS_H
+#pragma once
+
 #include "main/Command.h"
 
 namespace attn {
@@ -40,5 +40,3 @@ attn_status drawObjects(const Command &command, const attn_abi_model &tables, in
 extern "C" attn_status attn_main_draw(const attn::Command *command, const attn_abi_image *image,
                                       const attn::Labels *labels, const attn_tensor *outputs,
                                       attn::Error *error);
-
-#endif

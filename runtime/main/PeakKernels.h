@@ -3,8 +3,8 @@
  * Loops that do one thing as fast as the CPU can: fused multiply-adds on registers, sums of memory.
  * C and C++; for a program of its own in tools/bench, too.
  */
-#ifndef ATTN_MAIN_PEAK_KERNELS_H
-#define ATTN_MAIN_PEAK_KERNELS_H
+#pragma once
+
 #include <stddef.h>
 
 /* 14 chains of dependent operations hide a latency of up to 7 cycles on two ports; with the factor
@@ -77,4 +77,3 @@ static inline PeakKernels peakKernels(int hasAvx512) {
   return kernels;
 #endif
 }
-#endif

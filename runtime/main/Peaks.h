@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The rates that this machine reaches: multiply-adds, and reading memory.
-#ifndef ATTN_MAIN_PEAKS_H
-#define ATTN_MAIN_PEAKS_H
+#pragma once
+
 #include <cstdint>
 
 namespace attn {
@@ -17,4 +17,3 @@ struct Peaks {
 Peaks measurePeaks(int32_t threads);
 
 } // namespace attn
-#endif

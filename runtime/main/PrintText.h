@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Text that a model has written, on its way out.
-#ifndef ATTN_MAIN_PRINT_TEXT_H
-#define ATTN_MAIN_PRINT_TEXT_H
+#pragma once
+
 #include <cstddef>
 
 namespace attn {
@@ -13,4 +13,3 @@ namespace attn {
 void printText(const char *text, size_t size);
 
 } // namespace attn
-#endif

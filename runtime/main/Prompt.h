@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Text on the command line: a prompt or a sound to an entry that generates, tokens to text.
-#ifndef ATTN_MAIN_PROMPT_H
-#define ATTN_MAIN_PROMPT_H
+#pragma once
+
 #include "attn/text.h"
 #include "main/Command.h"
 #include "run/Context.h"
@@ -42,5 +42,3 @@ extern "C" attn_status attn_main_rows(const attn::PromptRun *run, const attn_ten
 /// Writes down the sounds that an entry is given, in turn, and sets `isText`; false, and nothing
 /// is done, where there is no tokenizer and no option asks for text. Linked as attn_main_prompt.
 extern "C" attn_status attn_main_speech(const attn::PromptRun *run, bool *isText);
-
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Inputs that are drawn: their sizes, and numbers that let a run say something.
-#ifndef ATTN_MAIN_RANDOM_INPUTS_H
-#define ATTN_MAIN_RANDOM_INPUTS_H
+#pragma once
+
 #include "main/Command.h"
 
 namespace attn {
@@ -21,4 +21,3 @@ void drawInput(const attn_abi_tensor &wanted, const int64_t *dims, uint64_t seed
 void storeFloat(float value, int32_t dtype, void *data, int64_t index);
 
 } // namespace attn
-#endif

@@ -2,8 +2,8 @@
 //
 // The one rule of all outputs: none takes the place of a file that the command reads, or of another
 // output. Files are told by device and inode, so that links and other spellings are the same file.
-#ifndef ATTN_MAIN_READ_FILES_H
-#define ATTN_MAIN_READ_FILES_H
+#pragma once
+
 #include "base/Error.h"
 
 struct stat;
@@ -29,5 +29,3 @@ attn_status checkOutputs(const NamedOutput *outputs, size_t count, Error &error)
 /// Notes a regular file as read by this command. io/File.h refers to it weakly: a program that does
 /// without attn_main keeps no list.
 extern "C" void attn_main_note_file(const struct stat *info);
-
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What --bench prints: times, rates beside the machine's peaks, the profile of a run.
-#ifndef ATTN_MAIN_REPORT_H
-#define ATTN_MAIN_REPORT_H
+#pragma once
+
 #include "base/Vector.h"
 #include "cuda/Gpu.h"
 #include "main/Command.h"
@@ -100,4 +100,3 @@ void printBenchText(const BenchResult &result);
 void printBenchJson(const BenchResult &result);
 
 } // namespace attn
-#endif

@@ -2,8 +2,8 @@
 //
 // A file of rows that takes hours: they go to FILE.part as they come, which becomes FILE at the end
 // and is gone on with after what has ended a run before.
-#ifndef ATTN_MAIN_ROW_FILE_H
-#define ATTN_MAIN_ROW_FILE_H
+#pragma once
+
 #include "base/Error.h"
 
 namespace attn {
@@ -47,4 +47,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -2,8 +2,8 @@
 //
 // What the beams of a generation are computed in: each row of the batch several times, one after
 // the other, in tensors that are passed from step to step and in caches.
-#ifndef ATTN_RUN_BEAMROWS_H
-#define ATTN_RUN_BEAMROWS_H
+#pragma once
+
 #include "run/Context.h"
 #include "run/RepeatedRows.h"
 
@@ -58,4 +58,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Beam search: which tokens the hypotheses of each row go on with, and the best one at the end.
-#ifndef ATTN_RUN_BEAMS_H
-#define ATTN_RUN_BEAMS_H
+#pragma once
+
 #include "base/Vector.h"
 #include <cmath>
 #include <cstdint>
@@ -105,4 +105,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The caller's buffers: whether they can be what a run takes.
-#ifndef ATTN_RUN_BUFFERS_H
-#define ATTN_RUN_BUFFERS_H
+#pragma once
+
 #include "attn/abi.h"
 #include "base/Error.h"
 
@@ -17,4 +17,3 @@ attn_status checkBuffers(const attn_abi_entry &entry, const attn_tensor *inputs,
                          const attn_tensor *outputs, int32_t gpu, Error &error);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a context keeps from call to call.
-#ifndef ATTN_RUN_CACHE_H
-#define ATTN_RUN_CACHE_H
+#pragma once
+
 #include "base/Vector.h"
 #include "run/Model.h"
 
@@ -32,4 +32,3 @@ attn_status pretendFilled(attn_context &context, int32_t entry, const attn_tenso
                           Error &error);
 
 } // namespace attn
-#endif

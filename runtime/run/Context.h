@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A context: what running a model needs besides the model, for one caller at a time.
-#ifndef ATTN_RUN_CONTEXT_H
-#define ATTN_RUN_CONTEXT_H
+#pragma once
+
 #include "base/PageBlock.h"
 #include "base/Team.h"
 #include "cuda/Gpu.h"
@@ -54,4 +54,3 @@ attn_status runOnGpu(attn_context &context, int32_t entry, const int64_t *dims,
                      const attn_tensor *inputs, const attn_tensor *outputs, Error &error);
 
 } // namespace attn
-#endif

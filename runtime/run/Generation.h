@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One run of an entry that generates.
-#ifndef ATTN_RUN_GENERATION_H
-#define ATTN_RUN_GENERATION_H
+#pragma once
+
 #include "run/BeamRows.h"
 #include "run/Beams.h"
 #include "run/PromptTokens.h"
@@ -117,4 +117,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Picture files, and their size where a model resizes them.
-#ifndef ATTN_RUN_LOADIMAGE_H
-#define ATTN_RUN_LOADIMAGE_H
+#pragma once
+
 #include "attn/abi.h"
 #include "io/image/Image.h"
 
@@ -21,4 +21,3 @@ struct PictureFrame {
 PictureFrame frameOf(const Image &image, const attn_abi_image &spec);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A model, and what is known about the sizes of its tensors.
-#ifndef ATTN_RUN_MODEL_H
-#define ATTN_RUN_MODEL_H
+#pragma once
+
 #include "attn/abi.h"
 #include "base/Error.h"
 #include "base/PageBlock.h"
@@ -65,4 +65,3 @@ inline const attn_abi_sound *soundOf(const attn_abi_model &tables, int32_t entry
 }
 
 } // namespace attn
-#endif

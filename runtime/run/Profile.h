@@ -2,8 +2,8 @@
 //
 // When each kernel of a run began and ended, on every thread: generated code tells the barrier
 // behind a kernel which one it was. On a GPU, events around each launch say so.
-#ifndef ATTN_RUN_PROFILE_H
-#define ATTN_RUN_PROFILE_H
+#pragma once
+
 #include "attn/attn.h"
 #include "base/Team.h"
 #include "base/Vector.h"
@@ -50,4 +50,3 @@ private:
 };
 
 } // namespace attn
-#endif

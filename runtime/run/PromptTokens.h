@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tokens that an entry which generates is given: those that its rows go on from, or a source.
-#ifndef ATTN_RUN_PROMPTTOKENS_H
-#define ATTN_RUN_PROMPTTOKENS_H
+#pragma once
+
 #include "attn/abi.h"
 #include "base/Error.h"
 #include "run/ScoreRules.h"
@@ -41,4 +41,3 @@ private:
 };
 
 } // namespace attn
-#endif

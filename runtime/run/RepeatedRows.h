@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rows along one axis of a tensor in memory: repeated, and copied onto others.
-#ifndef ATTN_RUN_REPEATEDROWS_H
-#define ATTN_RUN_REPEATEDROWS_H
+#pragma once
+
 #include <cstddef>
 #include <cstdint>
 
@@ -27,4 +27,3 @@ void repeatRows(char *to, const char *from, const RowLayout &layout, int64_t tim
 void copyRow(char *data, const RowLayout &layout, int64_t to, int64_t from);
 
 } // namespace attn
-#endif

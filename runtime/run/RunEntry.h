@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs of entries, as attn.h has them, for those who run several.
-#ifndef ATTN_RUN_RUNENTRY_H
-#define ATTN_RUN_RUNENTRY_H
+#pragma once
+
 #include "run/Context.h"
 
 namespace attn {
@@ -27,4 +27,3 @@ attn_status resolveCall(const attn_context &context, int32_t entry, const attn_t
                         const attn_tensor *outputs, int64_t *dims, Error &error);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How a token is chosen by the scores that all rules have left.
-#ifndef ATTN_RUN_SAMPLE_H
-#define ATTN_RUN_SAMPLE_H
+#pragma once
+
 #include "attn/attn.h"
 
 namespace attn {
@@ -12,4 +12,3 @@ namespace attn {
 int64_t drawToken(const attn_sampling &sampling, float *scores, int64_t count, int64_t number);
 
 } // namespace attn
-#endif

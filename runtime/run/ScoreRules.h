@@ -2,8 +2,8 @@
 //
 // What may follow the tokens of a row, and what is made less likely, whichever way a token is
 // chosen afterwards.
-#ifndef ATTN_RUN_SCORERULES_H
-#define ATTN_RUN_SCORERULES_H
+#pragma once
+
 #include "attn/attn.h"
 #include "base/Vector.h"
 
@@ -46,4 +46,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The settings of an entry that generates, by the rows of attn/settings.def.
-#ifndef ATTN_RUN_SETTINGS_H
-#define ATTN_RUN_SETTINGS_H
+#pragma once
+
 #include "attn/abi.h"
 
 namespace attn {
@@ -51,4 +51,3 @@ constexpr int wordsIn(const char *words) {
 }
 
 } // namespace attn
-#endif

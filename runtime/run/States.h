@@ -2,8 +2,8 @@
 //
 // States: tensors that an entry takes as the last call has set them. They lie in memory of the
 // host, wherever entries run.
-#ifndef ATTN_RUN_STATES_H
-#define ATTN_RUN_STATES_H
+#pragma once
+
 #include "run/Context.h"
 
 namespace attn {
@@ -26,4 +26,3 @@ attn_status keepStates(attn_context &context, const attn_abi_entry &entry,
 void forgetStates(attn_context &context);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The turns of a chat, and the answers that a model gives.
-#ifndef ATTN_SESSION_CHAT_H
-#define ATTN_SESSION_CHAT_H
+#pragma once
+
 #include "session/TextSession.h"
 #include "text/jinja/ChatTemplate.h"
 
@@ -36,4 +36,3 @@ private:
 };
 
 } // namespace attn
-#endif

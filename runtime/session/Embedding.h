@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Texts as vectors, by an entry that makes one of each.
-#ifndef ATTN_SESSION_EMBEDDING_H
-#define ATTN_SESSION_EMBEDDING_H
+#pragma once
+
 #include "attn/text.h"
 #include "base/Slice.h"
 #include "run/Generation.h"
@@ -16,4 +16,3 @@ attn_status embedText(attn_context &context, int32_t entry, const attn_tokenizer
                       Slice text, bool truncates, Vector<float> &vector, Error &error);
 
 } // namespace attn
-#endif

@@ -2,8 +2,8 @@
 //
 // Speech to text: a recording in windows of 30 s, each of which an entry that generates writes
 // down.
-#ifndef ATTN_SESSION_SPEECH_H
-#define ATTN_SESSION_SPEECH_H
+#pragma once
+
 #include "run/Generation.h"
 #include "session/SpeechRules.h"
 
@@ -48,4 +48,3 @@ private:
 };
 
 } // namespace attn
-#endif

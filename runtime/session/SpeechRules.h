@@ -2,8 +2,8 @@
 //
 // Which tokens a model of speech may write next: Whisper's rules (Radford et al. 2023, section
 // 4.5, and the decoding that was published with it).
-#ifndef ATTN_SESSION_SPEECHRULES_H
-#define ATTN_SESSION_SPEECHRULES_H
+#pragma once
+
 #include "attn/text.h"
 #include "base/Error.h"
 
@@ -54,4 +54,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Texts before which a generated text ends, found across the borders of tokens.
-#ifndef ATTN_SESSION_STOPTEXTS_H
-#define ATTN_SESSION_STOPTEXTS_H
+#pragma once
+
 #include "base/Vector.h"
 
 namespace attn {
@@ -39,4 +39,3 @@ private:
 };
 
 } // namespace attn
-#endif

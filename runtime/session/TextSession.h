@@ -2,8 +2,8 @@
 //
 // Text in, text out: a prompt becomes tokens, and the tokens of an entry that generates become text
 // as they are chosen.
-#ifndef ATTN_SESSION_TEXTSESSION_H
-#define ATTN_SESSION_TEXTSESSION_H
+#pragma once
+
 #include "attn/text.h"
 #include "run/Generation.h"
 #include "session/StopTexts.h"
@@ -83,4 +83,3 @@ private:
 };
 
 } // namespace attn
-#endif

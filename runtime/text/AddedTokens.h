@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Added tokens: they are found in the text before a model sees it.
-#ifndef ATTN_TEXT_ADDEDTOKENS_H
-#define ATTN_TEXT_ADDEDTOKENS_H
+#pragma once
+
 #include "text/ComponentReader.h"
 #include "text/Normalizer.h"
 #include "text/Pieces.h"
@@ -54,4 +54,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Text that has been changed, each byte of which knows where in the original it comes from.
-#ifndef ATTN_TEXT_ALIGNEDTEXT_H
-#define ATTN_TEXT_ALIGNEDTEXT_H
+#pragma once
+
 #include "text/Growth.h"
 #include "text/Unicode.h"
 
@@ -49,4 +49,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // GPT-2's alphabet: a printable character for each byte.
-#ifndef ATTN_TEXT_BYTELEVEL_H
-#define ATTN_TEXT_BYTELEVEL_H
+#pragma once
+
 #include "text/AlignedText.h"
 
 namespace attn {
@@ -23,4 +23,3 @@ bool appendByteLevel(Vector<char> &bytes, Slice token);
 void appendByteLevel(AlignedText &to, const AlignedText &from, size_t begin, size_t end);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The table of replaced characters that SentencePiece compiles into a model.
-#ifndef ATTN_TEXT_CHARSMAP_H
-#define ATTN_TEXT_CHARSMAP_H
+#pragma once
+
 #include "base/Slice.h"
 
 namespace attn {
@@ -32,4 +32,3 @@ private:
 bool decodeBase64(Slice text, Vector<char> &bytes);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tokenizer classes of Hugging Face's library: what each one does with the files of a folder.
-#ifndef ATTN_TEXT_CLASSES_H
-#define ATTN_TEXT_CLASSES_H
+#pragma once
+
 #include "base/Slice.h"
 
 namespace attn {
@@ -65,4 +65,3 @@ const TokenizerClass *findClassOfModel(Slice model);
 void appendClassNames(bool (*takes)(Build), class Text &to);
 
 } // namespace attn
-#endif

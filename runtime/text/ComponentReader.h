@@ -2,8 +2,8 @@
 //
 // How the components of a tokenizer.json are read: members with their types, and errors with their
 // place.
-#ifndef ATTN_TEXT_COMPONENTREADER_H
-#define ATTN_TEXT_COMPONENTREADER_H
+#pragma once
+
 #include "base/Arena.h"
 #include "base/Error.h"
 #include "text/JsonTree.h"
@@ -71,4 +71,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decoders: from tokens back to text.
-#ifndef ATTN_TEXT_DECODER_H
-#define ATTN_TEXT_DECODER_H
+#pragma once
+
 #include "text/ComponentReader.h"
 #include "text/Growth.h"
 
@@ -71,4 +71,3 @@ bool decodeStrings(const Vector<Decoder> &steps, bool isLossy, Strings &strings,
 size_t openSpaces(Slice text);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decoding token by token.
-#ifndef ATTN_TEXT_DECODING_H
-#define ATTN_TEXT_DECODING_H
+#pragma once
+
 #include "text/Tokenizer.h"
 
 namespace attn {
@@ -38,4 +38,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -2,8 +2,8 @@
 //
 // The files of a folder that say what its tokenizer is: those of a disk, or those that a program
 // carries, all in one.
-#ifndef ATTN_TEXT_FOLDER_H
-#define ATTN_TEXT_FOLDER_H
+#pragma once
+
 #include "base/Error.h"
 #include "base/Slice.h"
 
@@ -36,4 +36,3 @@ private:
 };
 
 } // namespace attn
-#endif

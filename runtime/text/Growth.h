@@ -2,8 +2,8 @@
 //
 // What the steps of a tokenizer may make of a text. A file of a kilobyte can have five steps that
 // each make a hundred characters of one; with a bound none of them takes all memory.
-#ifndef ATTN_TEXT_GROWTH_H
-#define ATTN_TEXT_GROWTH_H
+#pragma once
+
 #include "base/Error.h"
 
 namespace attn {
@@ -54,4 +54,3 @@ private:
 };
 
 } // namespace attn
-#endif

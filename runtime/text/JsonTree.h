@@ -2,8 +2,8 @@
 //
 // JSON as a tree that is walked in any order, for files in which the kind of a thing may stand
 // behind the thing.
-#ifndef ATTN_TEXT_JSONTREE_H
-#define ATTN_TEXT_JSONTREE_H
+#pragma once
+
 #include "base/Slice.h"
 #include "base/Text.h"
 
@@ -75,4 +75,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Models: they make tokens of a word. BPE, WordPiece, Unigram, WordLevel.
-#ifndef ATTN_TEXT_MODEL_H
-#define ATTN_TEXT_MODEL_H
+#pragma once
+
 #include "text/ComponentReader.h"
 #include "text/Vocabulary.h"
 
@@ -102,4 +102,3 @@ bool rankByScores(Model &model);
 bool addMerge(Model &model, Slice left, Slice right, uint32_t rank, Vector<char> &missing);
 
 } // namespace attn
-#endif

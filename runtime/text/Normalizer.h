@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Normalizers: they change a text, character by character, before it is cut.
-#ifndef ATTN_TEXT_NORMALIZER_H
-#define ATTN_TEXT_NORMALIZER_H
+#pragma once
+
 #include "text/AlignedText.h"
 #include "text/Charsmap.h"
 #include "text/ComponentReader.h"
@@ -56,4 +56,3 @@ void normalizeForm(const AlignedText &from, bool isComposed, bool isCompatible, 
 bool isNormal(Slice text, bool isNfc);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What texts are searched for: a string, a regular expression, or a set of characters.
-#ifndef ATTN_TEXT_PATTERN_H
-#define ATTN_TEXT_PATTERN_H
+#pragma once
+
 #include "base/Error.h"
 #include "text/Unicode.h"
 
@@ -52,4 +52,3 @@ private:
 };
 
 } // namespace attn
-#endif

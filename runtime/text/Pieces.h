@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A text on its way to tokens: cut into pieces, some of which are added tokens already.
-#ifndef ATTN_TEXT_PIECES_H
-#define ATTN_TEXT_PIECES_H
+#pragma once
+
 #include "text/AlignedText.h"
 #include "text/Pattern.h"
 
@@ -30,4 +30,3 @@ bool splitText(Slice text, size_t offset, const Pattern &pattern, SplitBehaviour
                bool isInverted, Vector<Piece> &pieces);
 
 } // namespace attn
-#endif

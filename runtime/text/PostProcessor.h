@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Post-processors: they put special tokens around those of a text, or of two.
-#ifndef ATTN_TEXT_POSTPROCESSOR_H
-#define ATTN_TEXT_POSTPROCESSOR_H
+#pragma once
+
 #include "text/AlignedText.h"
 #include "text/ComponentReader.h"
 #include "text/Vocabulary.h"
@@ -65,4 +65,3 @@ struct PostProcessors {
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Pre-tokenizers: they cut a text into the words that a model makes tokens of.
-#ifndef ATTN_TEXT_PRETOKENIZER_H
-#define ATTN_TEXT_PRETOKENIZER_H
+#pragma once
+
 #include "text/ComponentReader.h"
 #include "text/Pieces.h"
 
@@ -41,4 +41,3 @@ bool preTokenize(const Vector<PreTokenizer> &steps, Pieces &pieces, Pieces &scra
 extern const char kByteLevelExpression[];
 
 } // namespace attn
-#endif

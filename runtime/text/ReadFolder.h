@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From the files of a folder to a tokenizer.
-#ifndef ATTN_TEXT_READFOLDER_H
-#define ATTN_TEXT_READFOLDER_H
+#pragma once
+
 #include "text/Settings.h"
 #include "text/Tokenizer.h"
 
@@ -45,4 +45,3 @@ bool addClassFrame(ComponentReader &reader, const TextSettings &settings, Tokeni
 bool addFlaggedFrame(ComponentReader &reader, const TextSettings &settings, Tokenizer &tokenizer);
 
 } // namespace attn
-#endif

@@ -2,8 +2,8 @@
 //
 // What a folder says of its tokenizer beside the vocabulary: tokenizer_config.json,
 // special_tokens_map.json, added_tokens.json, and of config.json the kind of model.
-#ifndef ATTN_TEXT_SETTINGS_H
-#define ATTN_TEXT_SETTINGS_H
+#pragma once
+
 #include "text/AddedTokens.h"
 #include "text/Classes.h"
 #include "text/Folder.h"
@@ -62,4 +62,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A tokenizer: its components in the order in which a text goes through them.
-#ifndef ATTN_TEXT_TOKENIZER_H
-#define ATTN_TEXT_TOKENIZER_H
+#pragma once
+
 #include "attn/text.h"
 #include "text/AddedTokens.h"
 #include "text/Decoder.h"
@@ -133,4 +133,3 @@ bool addLiteral(ComponentReader &reader, Tokenizer &tokenizer, int32_t id, Slice
 attn_status packTokenizer(const char *path, Vector<char> &bytes, Error &error);
 
 } // namespace attn
-#endif

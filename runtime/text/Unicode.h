@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Characters of valid UTF-8 and what they are, by utf8proc's tables.
-#ifndef ATTN_TEXT_UNICODE_H
-#define ATTN_TEXT_UNICODE_H
+#pragma once
+
 #include "base/Slice.h"
 
 namespace attn {
@@ -60,4 +60,3 @@ unsigned combiningClass(Char c);
 size_t toLower(Char c, Char (&lower)[2]);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tokens of a vocabulary, by number and by their bytes.
-#ifndef ATTN_TEXT_VOCABULARY_H
-#define ATTN_TEXT_VOCABULARY_H
+#pragma once
+
 #include "base/Arena.h"
 #include "base/Slice.h"
 
@@ -118,4 +118,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Slots that no checkpoint fills: cosines and sines of angles that grow with the position.
-#ifndef ATTN_WEIGHTS_ANGLES_H
-#define ATTN_WEIGHTS_ANGLES_H
+#pragma once
+
 #include "attn/abi.h"
 #include "base/Error.h"
 
@@ -14,4 +14,3 @@ class Team;
 attn_status fillAngles(const attn_abi_model &tables, char *block, Team &team, Error &error);
 
 } // namespace attn
-#endif

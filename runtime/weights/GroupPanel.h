@@ -2,8 +2,8 @@
 //
 // Panels of groups: 32 weights along k are codes of 4 bits on a straight line
 // (ATTN_PACK_PANELS_INT4), or bytes with a scale (ATTN_PACK_PANELS_INT8_GROUPS).
-#ifndef ATTN_WEIGHTS_GROUP_PANEL_H
-#define ATTN_WEIGHTS_GROUP_PANEL_H
+#pragma once
+
 #include "attn/abi.h"
 #include "io/CodeLine.h"
 #include <cmath>
@@ -85,4 +85,3 @@ inline int32_t wholeOf(float value) {
 inline float roundedToWhole(float value) { return value + wholeMagic - wholeMagic; }
 
 } // namespace attn
-#endif

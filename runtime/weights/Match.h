@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which tensor of a checkpoint is which parameter of a model.
-#ifndef ATTN_WEIGHTS_MATCH_H
-#define ATTN_WEIGHTS_MATCH_H
+#pragma once
+
 #include "attn/abi.h"
 #include "base/Error.h"
 #include "io/Checkpoint.h"
@@ -25,4 +25,3 @@ attn_status matchCheckpoint(const attn_abi_model &tables, const Checkpoint &chec
                             Binding &binding, Error &error);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Packing: tensors of a checkpoint to the parts of slots, on all threads.
-#ifndef ATTN_WEIGHTS_PACK_H
-#define ATTN_WEIGHTS_PACK_H
+#pragma once
+
 #include "attn/abi.h"
 #include "base/Error.h"
 
@@ -25,4 +25,3 @@ struct PackJob {
 attn_status packAll(const Vector<PackJob> &jobs, char *block, Team &team, Error &error);
 
 } // namespace attn
-#endif

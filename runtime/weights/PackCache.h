@@ -7,8 +7,8 @@
 // has been changed within a tick of the clock: another change could have the same time. A file that
 // is missing, damaged or of another model is none: the checkpoint is packed again and the file
 // replaced, whole or not at all.
-#ifndef ATTN_WEIGHTS_PACK_CACHE_H
-#define ATTN_WEIGHTS_PACK_CACHE_H
+#pragma once
+
 #include "weights/Pack.h"
 
 namespace attn {
@@ -37,4 +37,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The whole block of packed weights out of the tensors that a checkpoint was matched with.
-#ifndef ATTN_WEIGHTS_PACK_CHECKPOINT_H
-#define ATTN_WEIGHTS_PACK_CHECKPOINT_H
+#pragma once
+
 #include "weights/Match.h"
 
 namespace attn {
@@ -18,4 +18,3 @@ attn_status packCheckpoint(const attn_abi_model &tables, const Checkpoint &check
                            const Binding &binding, char *block, Team &team, Error &error);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Layouts of slots (ATTN_PACK_*): where a panel's elements lie, and how they are rounded.
-#ifndef ATTN_WEIGHTS_PANEL_LAYOUT_H
-#define ATTN_WEIGHTS_PANEL_LAYOUT_H
+#pragma once
+
 #include "attn/abi.h"
 #include "io/CodeLine.h"
 
@@ -63,4 +63,3 @@ void storeCodes(const attn_abi_slot &slot, const unsigned char *codes, const Cod
 bool isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Weights from random numbers, by seed, name and shape alone.
-#ifndef ATTN_WEIGHTS_RANDOM_WEIGHTS_H
-#define ATTN_WEIGHTS_RANDOM_WEIGHTS_H
+#pragma once
+
 #include "attn/abi.h"
 #include "base/Error.h"
 
@@ -21,4 +21,3 @@ attn_status packRandom(const attn_abi_model &tables, uint64_t seed, char *block,
                        Error &error);
 
 } // namespace attn
-#endif

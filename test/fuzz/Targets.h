@@ -2,8 +2,7 @@
 //
 // The readers that are fuzzed: each takes the bytes of a file, and either reads them or says what
 // is wrong with them. What it must not do, it shows by ending the process.
-#ifndef ATTN_TEST_FUZZ_TARGETS_H
-#define ATTN_TEST_FUZZ_TARGETS_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -40,5 +39,3 @@ private:
 };
 
 } // namespace attn::fuzz
-
-#endif // ATTN_TEST_FUZZ_TARGETS_H

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints the ten longest functions and the ten classes with most methods of compiler/, dialect/, runtime/ and tools/, as
-universal-ctags sees them, and fails where one is above the limit and no known exception.
+"""Prints the ten longest files, the ten longest functions and the ten classes with most methods of compiler/, dialect/, runtime/ and
+tools/, as universal-ctags sees them, and fails where one is above the limit and no known exception, or where a header is guarded
+by other means than `#pragma once`.
 
 usage: sizes.py SOURCE KNOWN
 
-SOURCE is the root of the sources. KNOWN lists what is above a limit today, a line each, "function NAME" or "class NAME",
-names without namespaces; "#" begins a comment. It only gets shorter: an entry that nothing above the limit bears is
+SOURCE is the root of the sources. KNOWN lists what is above a limit today, a line each, "file PATH", "function NAME" or
+"class NAME", names without namespaces; "#" begins a comment. It only gets shorter: an entry that nothing above the limit bears is
 stale, and fails. The exit code is 1 after a failure.
 """
 import collections
@@ -17,8 +18,9 @@ import sys
 ROOTS = ("compiler", "dialect", "runtime", "tools")
 
 # Lines of a function from its name to its last brace; methods that a class declares, inherited ones left out.
-LIMITS = {"function": 80, "class": 40}
-UNITS = {"function": "lines", "class": "methods"}
+LIMITS = {"file": 500, "function": 80, "class": 40}
+UNITS = {"file": "lines", "function": "lines", "class": "methods"}
+SOURCES = (".cpp", ".c", ".h", ".td", ".def")
 
 CTAGS = ["ctags", "--languages=C,C++", "--langmap=C++:+.h", "--output-format=json", "--fields=+neKsS", "--c++-kinds=+p",
          "--sort=no", "-f", "-", "-R", *ROOTS]
@@ -56,6 +58,17 @@ def measure(tags):
     return found
 
 
+def read_files(source):
+    """Files as (lines, path, path), and what is wrong with the guards of headers."""
+    sizes, problems = [], []
+    for path in sorted(path for root in ROOTS for path in (source / root).rglob("*") if path.suffix in SOURCES):
+        text, name = path.read_text(), str(path.relative_to(source))
+        sizes.append((text.count("\n"), name, name))
+        if path.suffix == ".h" and text.count("#pragma once\n") != 1:
+            problems.append(f"{name}: expected `#pragma once`")
+    return sizes, problems
+
+
 def read_known(path):
     lines = (line.split("#")[0].split(None, 1) for line in path.read_text().splitlines())
     return {(kind, name.strip()) for kind, name in filter(None, lines)}
@@ -63,8 +76,9 @@ def read_known(path):
 
 def main():
     source, known = pathlib.Path(sys.argv[1]), read_known(pathlib.Path(sys.argv[2]))
-    problems, above = [], set()
-    for kind, sizes in measure(read_tags(source)).items():
+    files, problems = read_files(source)
+    above = set()
+    for kind, sizes in {"file": files, **measure(read_tags(source))}.items():
         sizes.sort(key=lambda entry: (-entry[0], entry[2]))
         print(f"largest of kind {kind}, in {UNITS[kind]} (limit {LIMITS[kind]}):")
         for size, name, place in sizes[:10]:

@@ -2,8 +2,7 @@
 //
 // What is declared in a spec, and where it can be seen: enough to say what the name under a cursor
 // is.
-#ifndef ATTN_TOOLS_LSP_DECLARATIONS_H
-#define ATTN_TOOLS_LSP_DECLARATIONS_H
+#pragma once
 
 #include "compiler/frontend/syntax/Ast.h"
 
@@ -40,5 +39,3 @@ std::optional<Use> useAt(const frontend::SourceFile &source, uint32_t offset);
 const Declaration *resolve(const std::vector<Declaration> &all, const Use &use);
 
 } // namespace attn::lsp
-
-#endif // ATTN_TOOLS_LSP_DECLARATIONS_H

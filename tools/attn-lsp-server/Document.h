@@ -2,8 +2,7 @@
 //
 // One open spec: parsed and checked whole at every change (a spec is small), and answers about it
 // in the protocol's terms, whose columns count UTF-16 units from 0.
-#ifndef ATTN_TOOLS_LSP_DOCUMENT_H
-#define ATTN_TOOLS_LSP_DOCUMENT_H
+#pragma once
 
 #include "Declarations.h"
 #include "compiler/frontend/Frontend.h"
@@ -52,5 +51,3 @@ private:
 };
 
 } // namespace attn::lsp
-
-#endif // ATTN_TOOLS_LSP_DOCUMENT_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The protocol's requests and notifications, over the open documents.
-#ifndef ATTN_TOOLS_LSP_SERVER_H
-#define ATTN_TOOLS_LSP_SERVER_H
+#pragma once
 
 #include "Document.h"
 #include "llvm/ADT/StringMap.h"
@@ -54,5 +53,3 @@ private:
 };
 
 } // namespace attn::lsp
-
-#endif // ATTN_TOOLS_LSP_SERVER_H

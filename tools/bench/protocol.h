@@ -10,8 +10,8 @@
  *
  * Whatever fails: a sentence on stderr and exit code 1.
  */
-#ifndef ATTN_BENCH_PROTOCOL_H
-#define ATTN_BENCH_PROTOCOL_H
+#pragma once
+
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -185,5 +185,3 @@ static int serve(const Job *job) {
   }
   return 0;
 }
-
-#endif

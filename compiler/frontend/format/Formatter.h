@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Syntax tree -> the one formatting of a spec.
-#ifndef ATTN_COMPILER_FRONTEND_FORMAT_FORMATTER_H
-#define ATTN_COMPILER_FRONTEND_FORMAT_FORMATTER_H
+#pragma once
 
 #include "compiler/frontend/syntax/Ast.h"
 
@@ -14,5 +13,3 @@ namespace attn::frontend {
 std::string format(const ast::File &file, const SourceFile &source);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_FORMAT_FORMATTER_H

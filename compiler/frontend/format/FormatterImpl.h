@@ -6,8 +6,7 @@
 // Comments are not in the tree. A comment behind something on its line stays behind it; one between
 // the elements of a list or the lines of an `attend` stays there; any other goes before the item it
 // is in.
-#ifndef ATTN_COMPILER_FRONTEND_FORMAT_FORMATTERIMPL_H
-#define ATTN_COMPILER_FRONTEND_FORMAT_FORMATTERIMPL_H
+#pragma once
 
 #include "compiler/frontend/format/Layout.h"
 #include "compiler/frontend/syntax/Ast.h"
@@ -102,5 +101,3 @@ private:
 };
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_FORMAT_FORMATTERIMPL_H

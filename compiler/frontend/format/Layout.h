@@ -3,8 +3,7 @@
 // Text that knows where it may be broken into lines. A group is set on one line if what follows up
 // to the next possible break still fits, else all breaks directly in it become line ends (P.
 // Wadler, "A prettier printer", 2003; the rest of the line is taken into account).
-#ifndef ATTN_COMPILER_FRONTEND_FORMAT_LAYOUT_H
-#define ATTN_COMPILER_FRONTEND_FORMAT_LAYOUT_H
+#pragma once
 
 #include "llvm/ADT/StringRef.h"
 #include <string>
@@ -62,5 +61,3 @@ Layout nest(Layout inner);
 std::string render(const Layout &layout, unsigned indent, unsigned width);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_FORMAT_LAYOUT_H

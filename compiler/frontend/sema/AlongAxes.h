@@ -2,8 +2,7 @@
 //
 // `along (Y as V, X as U)`: attention along several axes is attention along one that they are
 // merged to, row by row.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_ALONGAXES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_ALONGAXES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 #include "compiler/frontend/sema/FormulaValue.h"
@@ -43,5 +42,3 @@ void namePositionsAlong(Sema &sema, const AttentionRegions &regions, mlir::OpBui
                         std::map<std::string, FormulaValue> &names);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_ALONGAXES_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What is applied to a tensor: linear maps, norms and all that a call can name.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_APPLY_H
-#define ATTN_COMPILER_FRONTEND_SEMA_APPLY_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -20,5 +19,3 @@ SemaValue evalCall(Sema &sema, const ast::CallExpr &call);
 mlir::Value applyLinear(Sema &sema, Decl &decl, const ast::CallExpr &call, mlir::Value input);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_APPLY_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The lines of an `attend`: which hooks it has and what it returns.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_ATTENDLINES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_ATTENDLINES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -22,5 +21,3 @@ struct AttendHooks {
 bool readHooks(Sema &sema, const ast::AttendExpr &attend, AttendHooks &hooks);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_ATTENDLINES_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `attend`: its operands, its regions and the attn.attention that they make.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_ATTENTION_H
-#define ATTN_COMPILER_FRONTEND_SEMA_ATTENTION_H
+#pragma once
 
 #include "compiler/frontend/sema/Axes.h"
 #include "compiler/frontend/sema/Context.h"
@@ -43,5 +42,3 @@ std::vector<SemaValue> evalAttend(Sema &sema, const ast::AttendExpr &attend);
 void dropUnreturned(Output &output);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_ATTENTION_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The regions of an attention while they are built.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_ATTENTIONREGIONS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_ATTENTIONREGIONS_H
+#pragma once
 
 #include "compiler/frontend/sema/AlongAxes.h"
 #include "compiler/frontend/sema/Context.h"
@@ -67,5 +66,3 @@ private:
 };
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_ATTENTIONREGIONS_H

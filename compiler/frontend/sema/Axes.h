@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Axes and their names: from expressions, to text, and how they are compared.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_AXES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_AXES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -60,5 +59,3 @@ void noteSameNames(Diagnostic &diagnostic, llvm::ArrayRef<Axis> here, llvm::Arra
 std::string whereSizes(Sema &sema, llvm::ArrayRef<Axis> axes);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_AXES_H

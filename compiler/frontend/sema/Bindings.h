@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Bindings of parameters: the names and layouts of their tensors in the checkpoint.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_BINDINGS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_BINDINGS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -30,5 +29,3 @@ bool checkLayouts(Reporter &report, const ast::Binding &binding, bool linear, bo
 const ParamRef *tiedTarget(Sema &sema, const ast::Binding &binding, Scope &scope, const Decl &self);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_BINDINGS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Blocks where they are applied.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_BLOCKS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_BLOCKS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 #include "compiler/frontend/sema/Instances.h"
@@ -34,5 +33,3 @@ std::vector<SemaValue> applyBlock(Sema &sema, Decl &decl, const ast::CallExpr &c
 void checkUnapplied(Sema &sema);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_BLOCKS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Bodies: `let`, `return` and what is returned.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_BODIES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_BODIES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -23,5 +22,3 @@ std::vector<mlir::Value> checkResults(Sema &sema, llvm::ArrayRef<SemaValue> valu
                                       llvm::ArrayRef<mlir::Type> types);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_BODIES_H

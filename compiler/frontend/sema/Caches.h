@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Caches: which ones an entry has, what it pushes or fills in and what its axes are.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_CACHES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_CACHES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -41,5 +40,3 @@ Decl *pushedTo(Names &names, const ast::Expr &expr);
 std::vector<SemaValue> evalPush(Sema &sema, const ast::CallExpr &call, const ast::AlongAxis &along);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_CACHES_H

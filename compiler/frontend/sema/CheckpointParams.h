@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Parameters as tensors of the checkpoint.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_CHECKPOINTPARAMS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_CHECKPOINTPARAMS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -21,5 +20,3 @@ ParamRef tiedParam(Sema &sema, const Owner &owner, llvm::StringRef path, llvm::A
                    const ParamRef &target, bool optional, SourceRange range);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_CHECKPOINTPARAMS_H

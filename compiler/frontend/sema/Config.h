@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `config.name`, `config.name[n]`: values of the checkpoint's config.json.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_CONFIG_H
-#define ATTN_COMPILER_FRONTEND_SEMA_CONFIG_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -25,5 +24,3 @@ bool isText(Sema &sema, const ast::Expr &expr);
 std::optional<std::string> evalText(Sema &sema, const ast::Expr &expr);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_CONFIG_H

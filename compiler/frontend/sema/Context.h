@@ -7,8 +7,7 @@
 //
 // The walk is functions, a header for each topic. What they share is `Sema`, whose parts are the
 // state of one topic each; a function that needs one part takes that alone.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_CONTEXT_H
-#define ATTN_COMPILER_FRONTEND_SEMA_CONTEXT_H
+#pragma once
 
 #include "compiler/frontend/Frontend.h"
 #include "compiler/frontend/sema/Reporter.h"
@@ -209,5 +208,3 @@ struct Sema {
 };
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_CONTEXT_H

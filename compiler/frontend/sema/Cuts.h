@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `slice`, `unpack` and `roll`: parts of an axis, and its elements moved along it.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_CUTS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_CUTS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -19,5 +18,3 @@ std::vector<SemaValue> callUnpack(Sema &sema, const ast::CallExpr &call);
 SemaValue callRoll(Sema &sema, const ast::CallExpr &call);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_CUTS_H

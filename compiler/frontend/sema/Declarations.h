@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Declarations: names into scopes, and what a model declares.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_DECLARATIONS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_DECLARATIONS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -29,5 +28,3 @@ void declarePrecisions(Sema &sema, const ast::ModelDecl &model);
 Decl *findBlock(Sema &sema, const ast::Name &name);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_DECLARATIONS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sizes: dims, --set and arithmetic in whole numbers.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_DIMS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_DIMS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -27,5 +26,3 @@ void emitDim(Sema &sema, const Decl &decl, int64_t size, bool isDynamic);
 void emitDims(Sema &sema, Scope &scope);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_DIMS_H

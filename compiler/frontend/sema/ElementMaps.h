@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What operators of elements take, which arithmetic that has, and maps of it.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_ELEMENTMAPS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_ELEMENTMAPS_H
+#pragma once
 
 #include "compiler/frontend/sema/Tensors.h"
 
@@ -45,5 +44,3 @@ SemaValue mapOf(Sema &sema, llvm::ArrayRef<ElementOperand> sides, mlir::Type cal
                 ScalarBody body);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_ELEMENTMAPS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a formula reads from tensors: params and inputs of its hook, and their elements.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_ELEMENTS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_ELEMENTS_H
+#pragma once
 
 #include "compiler/frontend/sema/Formula.h"
 
@@ -25,5 +24,3 @@ FormulaValue formulaTensor(Formula &formula, const ast::PathExpr &path);
 FormulaValue formulaIndex(Formula &formula, const ast::IndexExpr &expr);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_ELEMENTS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operators and functions of elements: f32, integers and truth values, which do not mix.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_ELEMENTWISE_H
-#define ATTN_COMPILER_FRONTEND_SEMA_ELEMENTWISE_H
+#pragma once
 
 #include "compiler/frontend/sema/ElementMaps.h"
 
@@ -37,5 +36,3 @@ SemaValue absoluteOf(Sema &sema, const ast::CallExpr &call, mlir::Value value);
 SemaValue callConversion(Sema &sema, const ast::CallExpr &call, llvm::StringRef name);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_ELEMENTWISE_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Entries: the public functions of a model.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_ENTRIES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_ENTRIES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -15,5 +14,3 @@ void buildEntries(Sema &sema);
 void buildEntry(Sema &sema, const ast::EntryDecl &entry);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_ENTRIES_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Entries that do a part of what `forward` says, and what all entries do with their caches.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_ENTRYPARTS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_ENTRYPARTS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -20,5 +19,3 @@ void trimParts(Sema &sema);
 void noteCaches(Sema &sema);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_ENTRYPARTS_H

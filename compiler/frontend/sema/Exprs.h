@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Expressions -> values: numbers, or tensors that ops compute.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_EXPRS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_EXPRS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -28,5 +27,3 @@ mlir::Value evalTensor(Sema &sema, const ast::Expr &expr, const llvm::Twine &wha
 std::optional<double> evalNumber(Sema &sema, const ast::Expr &expr, const llvm::Twine &what);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_EXPRS_H

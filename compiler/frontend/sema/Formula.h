@@ -2,8 +2,7 @@
 //
 // What a formula of a score, bias, mask or sink is evaluated to, and the context that it is
 // evaluated in.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_FORMULA_H
-#define ATTN_COMPILER_FRONTEND_SEMA_FORMULA_H
+#pragma once
 
 #include "compiler/frontend/sema/AttentionRegions.h"
 #include "dialect/Locations.h"
@@ -69,5 +68,3 @@ mlir::Value createArithmetic(ast::BinaryOp op, mlir::OpBuilder &builder, mlir::L
                              mlir::Value a, mlir::Value b);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_FORMULA_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The value of a formula, and the interval of one that is a whole number.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_FORMULAVALUE_H
-#define ATTN_COMPILER_FRONTEND_SEMA_FORMULAVALUE_H
+#pragma once
 
 #include "compiler/frontend/sema/Values.h"
 #include "compiler/frontend/syntax/Ast.h"
@@ -70,5 +69,3 @@ struct FormulaValue {
 };
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_FORMULAVALUE_H

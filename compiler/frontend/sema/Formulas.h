@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Formulas of hooks: expressions of positions, numbers and elements -> ops in a region.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_FORMULAS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_FORMULAS_H
+#pragma once
 
 #include "compiler/frontend/sema/Formula.h"
 
@@ -22,5 +21,3 @@ FormulaValue extremum(const Formula &formula, bool isMinimum, const FormulaValue
                       const FormulaValue &b);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_FORMULAS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The functions that the language has.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_FUNCTIONS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_FUNCTIONS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -18,5 +17,3 @@ const ast::Expr *droppedOut(Sema &sema, const ast::CallExpr &call);
 SemaValue callBuiltin(Sema &sema, const ast::CallExpr &call, llvm::StringRef name);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_FUNCTIONS_H

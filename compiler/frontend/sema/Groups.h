@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Heads in groups: queries of several heads that share a key and a value.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_GROUPS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_GROUPS_H
+#pragma once
 
 #include "compiler/frontend/sema/Attention.h"
 #include "compiler/frontend/sema/Context.h"
@@ -17,5 +16,3 @@ mlir::Value mergeHeads(Sema &sema, mlir::Value value, const AttendOperands &oper
                        SourceRange range);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_GROUPS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The hooks of an attention: biases, caps, masks and sinks -> their regions.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_HOOKS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_HOOKS_H
+#pragma once
 
 #include "compiler/frontend/sema/Formula.h"
 
@@ -50,5 +49,3 @@ bool buildSink(Formula &line, const ast::Expr &sink);
 void checkHook(Sema &sema, Decl &decl);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_HOOKS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Pictures: how one becomes the tensor of an entry.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_IMAGES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_IMAGES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -16,5 +15,3 @@ mlir::DictionaryAttr imageAttr(Sema &sema, const ast::EntryDecl &entry,
                                const ast::Parameter &parameter, llvm::ArrayRef<Axis> axes);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_IMAGES_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whether what chooses rows and elements lies within what it chooses from.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_INDEXBOUNDS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_INDEXBOUNDS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -13,5 +12,3 @@ namespace attn::frontend {
 void boundIndices(Sema &sema);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_INDEXBOUNDS_H

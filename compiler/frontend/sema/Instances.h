@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A block -> one function for each set of sizes and values that it is applied to.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_INSTANCES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_INSTANCES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -35,5 +34,3 @@ void buildInstance(Sema &sema, Instance &instance, const ast::BlockDecl &block, 
                    Scope &scope);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_INSTANCES_H

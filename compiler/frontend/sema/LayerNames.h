@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The numbers of layers in names of tensors, through stacks of stacks.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_LAYERNAMES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_LAYERNAMES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -37,5 +36,3 @@ LayerPattern patternOf(const Owner &owner, llvm::StringRef name);
 mlir::Value layerOf(Sema &sema, llvm::ArrayRef<size_t> levels, mlir::Location loc);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_LAYERNAMES_H

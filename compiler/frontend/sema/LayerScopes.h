@@ -2,8 +2,7 @@
 //
 // What a stack says of its block may depend on the number `n` of the layer. Layers of which it says
 // the same share a scope, and so the block's function.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_LAYERSCOPES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_LAYERSCOPES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -33,5 +32,3 @@ private:
 };
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_LAYERSCOPES_H

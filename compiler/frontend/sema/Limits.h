@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a spec may cost, whatever is written in it.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_LIMITS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_LIMITS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -22,5 +21,3 @@ bool checkLength(Reporter &report, const ast::Signature &signature);
 bool checkOperations(Sema &sema, mlir::func::FuncOp entry, SourceRange place);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_LIMITS_H

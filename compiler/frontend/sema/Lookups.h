@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Embeddings, positions, and what indices must be below.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_LOOKUPS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_LOOKUPS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -21,5 +20,3 @@ mlir::Value positionsAlong(Sema &sema, const Axis &along, SourceRange range);
 SemaValue callPositions(Sema &sema, const ast::CallExpr &call);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_LOOKUPS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Names that are unknown or unused: which was meant, and what is warned of at the end.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_NAMES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_NAMES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -22,5 +21,3 @@ void noteUnused(Sema &sema, Scope &scope);
 void warnUnused(Sema &sema);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_NAMES_H

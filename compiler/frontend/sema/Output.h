@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The header of the module, its symbols, and what an editor is told of types.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_OUTPUT_H
-#define ATTN_COMPILER_FRONTEND_SEMA_OUTPUT_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -18,5 +17,3 @@ std::string uniqueSymbol(Output &output, llvm::StringRef name);
 void recordType(Sema &sema, SourceRange range, const SemaValue &value);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_OUTPUT_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Values of a score that depend on the query or the key alone: computed outside of the region.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_OUTSIDE_H
-#define ATTN_COMPILER_FRONTEND_SEMA_OUTSIDE_H
+#pragma once
 
 #include "compiler/frontend/sema/Formula.h"
 #include "compiler/frontend/sema/Tensors.h"
@@ -32,5 +31,3 @@ bool intoRegion(Formula &formula, FormulaValue &value, SourceRange range);
 bool sameFeatures(Sema &sema, const FormulaValue &a, const FormulaValue &b, SourceRange range);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_OUTSIDE_H

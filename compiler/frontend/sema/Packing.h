@@ -2,8 +2,7 @@
 //
 // Packed tensors: several linear maps in one tensor of the checkpoint, one behind the other or head
 // by head; and the strides of parameters.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_PACKING_H
-#define ATTN_COMPILER_FRONTEND_SEMA_PACKING_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -44,5 +43,3 @@ int64_t plus(int64_t a, int64_t b);
 llvm::SmallVector<int64_t, 4> rowMajor(llvm::ArrayRef<Axis> axes, int64_t unit);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_PACKING_H

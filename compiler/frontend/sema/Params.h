@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Parameters: their types, and where their elements are in the checkpoint.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_PARAMS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_PARAMS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -19,5 +18,3 @@ ParamRef wholeParam(Sema &sema, Decl &decl, const Owner &owner, Scope &scope,
                     const ast::Binding &binding, llvm::StringRef suffix, unsigned names);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_PARAMS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Parts: blocks with parameters of their own, under the name of the part.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_PARTS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_PARTS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 #include "compiler/frontend/sema/Instances.h"
@@ -30,5 +29,3 @@ std::optional<PartOf> partOf(Sema &sema, Decl &part);
 std::vector<SemaValue> applyPart(Sema &sema, Decl &part, const ast::CallExpr &call);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_PARTS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `pick` and means of what is kept: elements that are chosen by integers and truth values.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_PICK_H
-#define ATTN_COMPILER_FRONTEND_SEMA_PICK_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -16,5 +15,3 @@ SemaValue callPick(Sema &sema, const ast::CallExpr &call);
 SemaValue callMeanWhere(Sema &sema, const ast::CallExpr &call);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_PICK_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `x ** n` of tensors.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_POWERS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_POWERS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -14,5 +13,3 @@ SemaValue powerOfTensors(Sema &sema, const ast::BinaryExpr &binary, const SemaVa
                          const SemaValue &exponent);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_POWERS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `pack`, `first`, `last`, `relabel` and `repeat`: ops that move, take, rename or add axes.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_REARRANGE_H
-#define ATTN_COMPILER_FRONTEND_SEMA_REARRANGE_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -35,5 +34,3 @@ SemaValue callRepeat(Sema &sema, const ast::CallExpr &call);
 SemaValue callPack(Sema &sema, const ast::CallExpr &call);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_REARRANGE_H

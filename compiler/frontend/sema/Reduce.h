@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `sum`, `mean`, `max`, `min`, `argmax`, `softmax` and `topk` of a tensor along axes.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_REDUCE_H
-#define ATTN_COMPILER_FRONTEND_SEMA_REDUCE_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -23,5 +22,3 @@ SemaValue callSoftmax(Sema &sema, const ast::CallExpr &call);
 std::vector<SemaValue> callTopk(Sema &sema, const ast::CallExpr &call);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_REDUCE_H

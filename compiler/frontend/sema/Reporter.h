@@ -2,8 +2,7 @@
 //
 // Errors and warnings about a spec. A block is built once for each set of sizes: what is said of
 // the same place is said once, and of a block with sizes made up only what does not depend on them.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_REPORTER_H
-#define ATTN_COMPILER_FRONTEND_SEMA_REPORTER_H
+#pragma once
 
 #include "compiler/frontend/syntax/Diagnostics.h"
 #include "compiler/frontend/syntax/SourceFile.h"
@@ -45,5 +44,3 @@ private:
 };
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_REPORTER_H

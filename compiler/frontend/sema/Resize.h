@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `resize`: features at another height and width.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_RESIZE_H
-#define ATTN_COMPILER_FRONTEND_SEMA_RESIZE_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -12,5 +11,3 @@ namespace attn::frontend {
 SemaValue callResize(Sema &sema, const ast::CallExpr &call);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_RESIZE_H

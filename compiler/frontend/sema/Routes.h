@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rows to experts, the layers of a stack.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_ROUTES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_ROUTES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -13,5 +12,3 @@ namespace attn::frontend {
 SemaValue callRoute(Sema &sema, const ast::CallExpr &call);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_ROUTES_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whether a block computes each row by itself.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_ROWBYROW_H
-#define ATTN_COMPILER_FRONTEND_SEMA_ROWBYROW_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -14,5 +13,3 @@ mlir::Operation *findAcrossRows(mlir::ModuleOp module, mlir::func::FuncOp functi
                                 llvm::StringRef rows);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_ROWBYROW_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Cells, and `scan` of them over an axis -> attn.scan.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_SCANS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_SCANS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -18,5 +17,3 @@ std::vector<SemaValue> evalScan(Sema &sema, const ast::ScanExpr &scan);
 SemaValue evalScanned(Sema &sema, const ast::ScanExpr &scan);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_SCANS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Names and what they stand for: a `Decl` for each declaration, in the `Scope` of its body.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_SCOPES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_SCOPES_H
+#pragma once
 
 #include "compiler/frontend/sema/Values.h"
 #include "compiler/frontend/syntax/Ast.h"
@@ -103,5 +102,3 @@ struct Scope {
 };
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_SCOPES_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Scores: of a query and a key, declared or known by name.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_SCORES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_SCORES_H
+#pragma once
 
 #include "compiler/frontend/sema/AttentionRegions.h"
 
@@ -19,5 +18,3 @@ bool buildScore(Sema &sema, const ast::Expr *score, AttentionRegions &regions, m
                 mlir::Value k);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_SCORES_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `split`: patterns of axes.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_SPLIT_H
-#define ATTN_COMPILER_FRONTEND_SEMA_SPLIT_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -12,5 +11,3 @@ namespace attn::frontend {
 SemaValue callSplit(Sema &sema, const ast::CallExpr &call);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_SPLIT_H

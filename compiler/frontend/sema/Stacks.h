@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Stacks: the layers of a block, each with parameters of its own or all with the same.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_STACKS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_STACKS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -22,5 +21,3 @@ mlir::Value firstLayer(Sema &sema, int64_t layers, mlir::Location loc);
 SemaValue applyStack(Sema &sema, Decl &decl, const ast::CallExpr &call);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_STACKS_H

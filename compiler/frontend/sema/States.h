@@ -2,8 +2,7 @@
 //
 // States: tensors that a model keeps from call to call. An entry that names one reads what the last
 // call has left, zeros before the first; a result of its name sets it.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_STATES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_STATES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -29,5 +28,3 @@ void checkStates(Sema &sema);
 void reportStateInBlock(Sema &sema, const Decl &state, SourceRange range);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_STATES_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Statics: what a block is given when compiling, and what that reads of the place of the caller.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_STATICS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_STATICS_H
+#pragma once
 
 #include "compiler/frontend/sema/Formula.h"
 #include "compiler/frontend/sema/Instances.h"
@@ -50,5 +49,3 @@ size_t liftedBefore(FunctionState &function, llvm::ArrayRef<Axis> axes, size_t o
 mlir::Value here(Sema &sema, mlir::Value value);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_STATICS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tables: constants by formula, dynamic axes at their bounds.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_TABLES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_TABLES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -26,5 +25,3 @@ mlir::Value makeTable(Sema &sema, llvm::ArrayRef<Axis> axes, mlir::Attribute ele
 SemaValue tableValue(Sema &sema, Decl &decl, SourceRange range);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_TABLES_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Named intermediates as further results. Without FrontendOptions::taps nothing here does anything.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_TAPS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_TAPS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -20,5 +19,3 @@ void buildReturn(Sema &sema, mlir::func::FuncOp function, SourceRange place,
                  std::vector<mlir::Value> results);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_TAPS_H

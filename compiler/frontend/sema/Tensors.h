@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tensors: their types and places, and the ops that only move or rename axes.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_TENSORS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_TENSORS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -51,5 +50,3 @@ mlir::Value makeMap(Sema &sema, llvm::ArrayRef<mlir::Value> inputs, llvm::ArrayR
                     mlir::Location loc, ScalarBody body, mlir::Type element = {});
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_TENSORS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Drops what functions compute and nothing needs.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_TRIM_H
-#define ATTN_COMPILER_FRONTEND_SEMA_TRIM_H
+#pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -15,5 +14,3 @@ namespace attn::frontend {
 void trim(mlir::ModuleOp module, llvm::ArrayRef<mlir::func::FuncOp> entries);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_TRIM_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Types as they are written: dtypes and axes, and where each may stand.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_TYPES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_TYPES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -39,5 +38,3 @@ bool isCalculable(Reporter &report, mlir::Value value, SourceRange range);
 mlir::Value convert(Sema &sema, mlir::Value value, mlir::Type element, mlir::Location loc);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_TYPES_H

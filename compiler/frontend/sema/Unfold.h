@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Entries that generate: `entry generate = unfold(prefill, decode, limit = 256, stop = 2)`.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_UNFOLD_H
-#define ATTN_COMPILER_FRONTEND_SEMA_UNFOLD_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -13,5 +12,3 @@ namespace attn::frontend {
 void buildUnfolds(Sema &sema);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_UNFOLD_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The files that a spec uses.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_USES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_USES_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -12,5 +11,3 @@ namespace attn::frontend {
 bool declareUses(Sema &sema, const ast::File &file);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_USES_H

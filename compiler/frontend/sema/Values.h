@@ -2,8 +2,7 @@
 //
 // What the front end computes with: sizes, axes, values of expressions, owners of parameters. None
 // of them knows where it was computed.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_VALUES_H
-#define ATTN_COMPILER_FRONTEND_SEMA_VALUES_H
+#pragma once
 
 #include "dialect/AttnDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -96,5 +95,3 @@ struct ParamRef {
 };
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_VALUES_H

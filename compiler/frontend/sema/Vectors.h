@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Vectors of a score: the query, the key and what is calculated from them.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_VECTORS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_VECTORS_H
+#pragma once
 
 #include "compiler/frontend/sema/Formula.h"
 
@@ -25,5 +24,3 @@ std::optional<FormulaValue> scoreCall(Formula &formula, const ast::CallExpr &cal
 FormulaValue scoreLinear(Formula &formula, Decl &decl, const ast::CallExpr &call);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_VECTORS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `pad` and `windows`: borders, and overlapping pieces of axes.
-#ifndef ATTN_COMPILER_FRONTEND_SEMA_WINDOWS_H
-#define ATTN_COMPILER_FRONTEND_SEMA_WINDOWS_H
+#pragma once
 
 #include "compiler/frontend/sema/Context.h"
 
@@ -19,5 +18,3 @@ SemaValue callWindows(Sema &sema, const ast::CallExpr &call);
 void bindConvolutions(mlir::ModuleOp module);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SEMA_WINDOWS_H

@@ -2,8 +2,7 @@
 //
 // What a person is told about a spec. Every error a user can make has a stable code in
 // DiagnosticCodes.def, a place, what was found, what was expected, and where it is known the mend.
-#ifndef ATTN_COMPILER_FRONTEND_SYNTAX_DIAGNOSTICS_H
-#define ATTN_COMPILER_FRONTEND_SYNTAX_DIAGNOSTICS_H
+#pragma once
 
 #include "compiler/frontend/syntax/SourceFile.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -108,5 +107,3 @@ std::optional<llvm::StringRef> nearestName(llvm::StringRef name,
                                            llvm::ArrayRef<llvm::StringRef> candidates);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SYNTAX_DIAGNOSTICS_H

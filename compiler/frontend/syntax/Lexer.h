@@ -3,8 +3,7 @@
 // Text -> tokens. White space and line ends only separate; comments are put aside for the
 // formatter. Characters that mean nothing are reported and left out; an operator of another
 // language becomes the one that was meant.
-#ifndef ATTN_COMPILER_FRONTEND_SYNTAX_LEXER_H
-#define ATTN_COMPILER_FRONTEND_SYNTAX_LEXER_H
+#pragma once
 
 #include "compiler/frontend/syntax/Ast.h"
 #include "compiler/frontend/syntax/Diagnostics.h"
@@ -87,5 +86,3 @@ TokenStream lex(const SourceFile &file, DiagnosticEngine &diagnostics,
 std::string stringValue(llvm::StringRef quoted);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SYNTAX_LEXER_H

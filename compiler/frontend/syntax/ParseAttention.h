@@ -2,8 +2,7 @@
 //
 // Rules of hooks, `attend` and `scan`. Each `parseX` is the rule of the same name in the grammar of
 // the manual.
-#ifndef ATTN_COMPILER_FRONTEND_SYNTAX_PARSEATTENTION_H
-#define ATTN_COMPILER_FRONTEND_SYNTAX_PARSEATTENTION_H
+#pragma once
 
 #include "compiler/frontend/syntax/ParserImpl.h"
 
@@ -22,5 +21,3 @@ ast::ExprPtr parseAttend(Parser &parser);
 ast::ExprPtr parseScan(Parser &parser);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SYNTAX_PARSEATTENTION_H

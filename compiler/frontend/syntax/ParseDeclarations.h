@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rules of declarations and statements. Each begins at the word that begins the item.
-#ifndef ATTN_COMPILER_FRONTEND_SYNTAX_PARSEDECLARATIONS_H
-#define ATTN_COMPILER_FRONTEND_SYNTAX_PARSEDECLARATIONS_H
+#pragma once
 
 #include "compiler/frontend/syntax/ParserImpl.h"
 
@@ -82,5 +81,3 @@ ast::ItemPtr parseLet(Parser &parser);
 ast::ItemPtr parseReturn(Parser &parser);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SYNTAX_PARSEDECLARATIONS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rules of expressions, whose trees are bounded in height.
-#ifndef ATTN_COMPILER_FRONTEND_SYNTAX_PARSEEXPRESSIONS_H
-#define ATTN_COMPILER_FRONTEND_SYNTAX_PARSEEXPRESSIONS_H
+#pragma once
 
 #include "compiler/frontend/syntax/ParserImpl.h"
 
@@ -30,5 +29,3 @@ ast::ExprPtr parsePostfix(Parser &parser);
 void checkEquality(Parser &parser);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SYNTAX_PARSEEXPRESSIONS_H

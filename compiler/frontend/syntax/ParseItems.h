@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rules of the file and of bodies: which items may stand where.
-#ifndef ATTN_COMPILER_FRONTEND_SYNTAX_PARSEITEMS_H
-#define ATTN_COMPILER_FRONTEND_SYNTAX_PARSEITEMS_H
+#pragma once
 
 #include "compiler/frontend/syntax/ParserImpl.h"
 
@@ -25,5 +24,3 @@ const ItemRule *findRule(const Token &token);
 SourceRange parseBody(Parser &parser, ItemScope scope, std::vector<ast::ItemPtr> &items);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SYNTAX_PARSEITEMS_H

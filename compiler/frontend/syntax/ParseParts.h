@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rules of what declarations consist of: names, paths, types, signatures and bindings.
-#ifndef ATTN_COMPILER_FRONTEND_SYNTAX_PARSEPARTS_H
-#define ATTN_COMPILER_FRONTEND_SYNTAX_PARSEPARTS_H
+#pragma once
 
 #include "compiler/frontend/syntax/ParserImpl.h"
 
@@ -43,5 +42,3 @@ std::vector<ast::DimArgument> parseDimArguments(Parser &parser);
 ast::Binding parseBinding(Parser &parser);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SYNTAX_PARSEPARTS_H

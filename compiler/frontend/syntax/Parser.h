@@ -3,8 +3,7 @@
 // Text of a spec -> syntax tree. The parser looks one token ahead, never stops at an error and
 // reports every error of the file; what could not be understood is left out of the tree or stands
 // in it as an ErrorExpr.
-#ifndef ATTN_COMPILER_FRONTEND_SYNTAX_PARSER_H
-#define ATTN_COMPILER_FRONTEND_SYNTAX_PARSER_H
+#pragma once
 
 #include "compiler/frontend/syntax/Ast.h"
 #include "compiler/frontend/syntax/Diagnostics.h"
@@ -17,5 +16,3 @@ std::unique_ptr<ast::File> parse(const SourceFile &file, DiagnosticEngine &diagn
                                  std::optional<SourceRange> part = std::nullopt);
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SYNTAX_PARSER_H

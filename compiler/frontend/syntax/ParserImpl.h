@@ -4,8 +4,7 @@
 // on behind an error. The rules of the grammar are functions on it: ParseItems.h (the file and
 // bodies), ParseDeclarations.h, ParseParts.h (paths, types, signatures, bindings),
 // ParseExpressions.h and ParseAttention.h (hooks, attend, scan).
-#ifndef ATTN_COMPILER_FRONTEND_SYNTAX_PARSERIMPL_H
-#define ATTN_COMPILER_FRONTEND_SYNTAX_PARSERIMPL_H
+#pragma once
 
 #include "compiler/frontend/syntax/Lexer.h"
 #include "compiler/frontend/syntax/Parser.h"
@@ -107,5 +106,3 @@ public:
 };
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SYNTAX_PARSERIMPL_H

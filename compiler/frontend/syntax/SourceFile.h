@@ -3,8 +3,7 @@
 // The text of one spec, and places in it. Everything in the front end speaks of places as byte
 // offsets; lines and columns are computed only where a person or an editor reads them. The files
 // that a spec uses stand behind it: their offsets go on where the spec's end.
-#ifndef ATTN_COMPILER_FRONTEND_SYNTAX_SOURCEFILE_H
-#define ATTN_COMPILER_FRONTEND_SYNTAX_SOURCEFILE_H
+#pragma once
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -99,5 +98,3 @@ private:
 };
 
 } // namespace attn::frontend
-
-#endif // ATTN_COMPILER_FRONTEND_SYNTAX_SOURCEFILE_H

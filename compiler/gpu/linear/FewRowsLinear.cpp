@@ -13,6 +13,7 @@
 #include "compiler/gpu/linear/Linear.h"
 #include "compiler/gpu/linear/LinearOutput.h"
 #include "compiler/gpu/threads/TensorCores.h"
+#include "compiler/kernels/Integers.h"
 #include "compiler/kernels/VectorizeRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -40,7 +41,7 @@ public:
   FewRowsLinear(LinearKernelOp op, const LinearShape &shape, const FewRowsTile &tile, bool isTurned)
       : op(op), shape(shape), tile(tile), isTurned(isTurned && isHalf(shape.precision)),
         builder(op), loc(op.getLoc()), cores(builder, loc, halfOf(shape, builder)),
-        index(builder, loc), input(cores, op.getInput()) {}
+        index(builder, loc), ints(builder, loc), input(cores, op.getInput()) {}
 
   void run(const TilingContext &context);
 
@@ -80,12 +81,6 @@ private:
   void finish(Value firstColumn);
 
   Value add(Value a, Value b);
-  Value isBelow(Value a, Value b) {
-    return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, a, b);
-  }
-  Value select(Value condition, Value a, Value b) {
-    return builder.createOrFold<arith::SelectOp>(loc, condition, a, b);
-  }
   Value zero(Type type) {
     return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   }
@@ -98,10 +93,6 @@ private:
     return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), cores.opaque(word));
   }
   Value scaled(Value value, int64_t by) { return index.mul(value, index.constant(by)); }
-  /// body() where `condition` holds, else `values`.
-  Values when(Value condition, const Values &values, llvm::function_ref<Values()> body);
-  Values loop(int64_t count, const Values &inits,
-              llvm::function_ref<Values(Value, const Values &)> body);
 
   LinearKernelOp op;
   LinearShape shape;
@@ -111,6 +102,7 @@ private:
   Location loc;
   TensorCores cores;
   IndexBuilder index;
+  Integers ints;
   GlobalRows input;
   Value rowCount, rows, partials; ///< the last two are pointers to shared memory
   Value across, down;             ///< places of this thread
@@ -118,32 +110,6 @@ private:
 };
 
 } // namespace
-
-FewRowsLinear::Values FewRowsLinear::when(Value condition, const Values &values,
-                                          llvm::function_ref<Values()> body) {
-  auto branch = scf::IfOp::create(builder, loc, ValueRange(values).getTypes(), condition,
-                                  /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(branch.thenBlock());
-  scf::YieldOp::create(builder, loc, body());
-  builder.setInsertionPointToEnd(branch.elseBlock());
-  scf::YieldOp::create(builder, loc, values);
-  return branch.getResults();
-}
-
-FewRowsLinear::Values FewRowsLinear::loop(int64_t count, const Values &inits,
-                                          llvm::function_ref<Values(Value, const Values &)> body) {
-  if (count == 1)
-    return body(index.constant(0), inits);
-  auto loop =
-      scf::ForOp::create(builder, loc, index.constant(0), index.constant(count), index.constant(1),
-                         inits, [](OpBuilder &, Location, Value, ValueRange) {});
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(loop.getBody());
-  Values results = body(loop.getInductionVar(), Values(loop.getRegionIterArgs()));
-  scf::YieldOp::create(builder, loc, results);
-  return loop.getResults();
-}
 
 //===-- weights -----------------------------------------------------------------------------===//
 
@@ -179,7 +145,7 @@ FewRowsLinear::Values FewRowsLinear::readStep(Value step) {
     Value row = index.add(first, index.constant(i));
     Value last = index.min(row, index.constant(shape.k - 1));
     Value piece = cores.load(cores.at(panels, scaled(last, pitch)), four, /*alignment=*/16);
-    pieces.push_back(select(isBelow(row, index.constant(shape.k)), piece, zero(four)));
+    pieces.push_back(ints.select(ints.below(row, index.constant(shape.k)), piece, zero(four)));
   }
   for (int64_t column = 0; column < count; ++column)
     for (int64_t word = 0; word < count; ++word)
@@ -282,16 +248,18 @@ void FewRowsLinear::stage(Value firstStep, int64_t count,
         loaded.push_back(load(row, index.min(elementPlaces.back(), last)));
     }
     for (int64_t i = 0; i < atOnce; ++i)
-      choose(index, i == 0 ? index.truth(true) : isBelow(places[i], index.constant(pieces)), [&] {
-        Value isThere = isBelow(elementPlaces[i], index.constant(elements));
-        for (int64_t row = 0; row < tile.rows; ++row) {
-          Values values = loaded[i * tile.rows + row];
-          for (Value &value : values)
-            value = select(isThere, value, zero(value.getType()));
-          Value to = cores.at(cores.at(rows, row * 4 * tile.width()), scaled(places[i], 4 * count));
-          cores.store(count == 1 ? values[0] : cores.vectorOf(values), to, 4 * count);
-        }
-      });
+      choose(index, i == 0 ? index.truth(true) : ints.below(places[i], index.constant(pieces)),
+             [&] {
+               Value isThere = ints.below(elementPlaces[i], index.constant(elements));
+               for (int64_t row = 0; row < tile.rows; ++row) {
+                 Values values = loaded[i * tile.rows + row];
+                 for (Value &value : values)
+                   value = ints.select(isThere, value, zero(value.getType()));
+                 Value to =
+                     cores.at(cores.at(rows, row * 4 * tile.width()), scaled(places[i], 4 * count));
+                 cores.store(count == 1 ? values[0] : cores.vectorOf(values), to, 4 * count);
+               }
+             });
   });
 }
 
@@ -407,8 +375,8 @@ FewRowsLinear::Values FewRowsLinear::multiplyChunk(Value firstStep,
   int64_t words = static_cast<int64_t>(state.size());
   stage();
   llvm::append_range(state, sums);
-  state = loop(tile.batches, state, [&](Value number, const Values &state) {
-    Values now(ArrayRef(state).take_front(words)), sums(ArrayRef(state).drop_front(words));
+  state = carryingLoop(index, tile.batches, state, [&](Value number, ValueRange state) {
+    Values now(state.take_front(words)), sums(state.drop_front(words));
     Value first = index.add(own, scaled(number, batch));
     Values next = tile.batches > 1 ? readBatch(index.add(first, index.constant(batch)), end) : now;
     for (int64_t i = 0; i < tile.unroll; ++i) {
@@ -417,7 +385,7 @@ FewRowsLinear::Values FewRowsLinear::multiplyChunk(Value firstStep,
         return multiplyStep(ArrayRef(now).slice(i * words / tile.unroll, words / tile.unroll),
                             index.sub(step, firstStep), sums);
       };
-      sums = tile.isGuarded() ? when(isBelow(step, end), sums, multiply) : multiply();
+      sums = tile.isGuarded() ? chosenOr(index, ints.below(step, end), sums, multiply) : multiply();
     }
     llvm::append_range(next, sums);
     return next;
@@ -440,12 +408,12 @@ void FewRowsLinear::addUp(Values values) {
     size_t half = values.size() / 2;
     if (half == 0) {
       values[0] = add(values[0], exchanged(values[0], distance));
-      isWriter = select(isUpper, index.truth(false), isWriter);
+      isWriter = ints.select(isUpper, index.truth(false), isWriter);
       continue;
     }
     for (size_t i = 0; i < half; ++i) {
-      Value kept = select(isUpper, values[half + i], values[i]),
-            given = select(isUpper, values[i], values[half + i]);
+      Value kept = ints.select(isUpper, values[half + i], values[i]),
+            given = ints.select(isUpper, values[i], values[half + i]);
       values[i] = add(kept, exchanged(given, distance));
     }
     values.resize(half);
@@ -467,7 +435,7 @@ void FewRowsLinear::addUp(Values values) {
 void FewRowsLinear::finish(Value firstColumn) {
   Value columns = index.constant(tile.columns), thread = hidden(cores.thread),
         row = index.div(thread, columns);
-  choose(index, isBelow(row, rowCount), [&] {
+  choose(index, ints.below(row, rowCount), [&] {
     Value place = cores.at(partials, scaled(thread, 4)), sum;
     for (int64_t warp = 0; warp < warps; ++warp) {
       Value own = cores.load(cores.at(place, 4 * warp * tile.rows * tile.columns), sumType(),
@@ -496,7 +464,7 @@ void FewRowsLinear::run(const TilingContext &context) {
   findColumns(firstColumn);
   auto barrier = [&] { gpu::BarrierOp::create(builder, loc); };
   Values sums(tile.rows * FewRowsTile::stepColumns, zero(sumType()));
-  sums = loop(tile.chunks(), sums, [&](Value chunk, const Values &sums) {
+  sums = carryingLoop(index, tile.chunks(), sums, [&](Value chunk, ValueRange sums) {
     Value firstStep = scaled(chunk, tile.chunk);
     auto stage = [&] {
       if (tile.chunks() > 1)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The values of a config.json, each asked for by its name and kind.
-#ifndef ATTN_COMPILER_IMPORT_FOLDER_CONFIG_H
-#define ATTN_COMPILER_IMPORT_FOLDER_CONFIG_H
+#pragma once
 
 #include "compiler/import/Import.h"
 #include "llvm/Support/JSON.h"
@@ -92,5 +91,3 @@ private:
 std::string numberText(double value);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_FOLDER_CONFIG_H

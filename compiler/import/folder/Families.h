@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The families of models: who writes the spec of which `model_type`.
-#ifndef ATTN_COMPILER_IMPORT_FOLDER_FAMILIES_H
-#define ATTN_COMPILER_IMPORT_FOLDER_FAMILIES_H
+#pragma once
 
 #include "compiler/import/folder/Config.h"
 #include "compiler/import/folder/Folder.h"
@@ -124,5 +123,3 @@ void writeGeneration(FamilyWriter &writer, int64_t capacity);
 void writeWriting(FamilyWriter &writer, llvm::StringRef source, int64_t capacity);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_FOLDER_FAMILIES_H

@@ -3,8 +3,7 @@
 // A folder of a published checkpoint, as Hugging Face's libraries write it: config.json, the names
 // and shapes of the tensors, what it says of generation and of pooling. Other files of checkpoints
 // are read as if they were such a folder, whose tensors have other names.
-#ifndef ATTN_COMPILER_IMPORT_FOLDER_FOLDER_H
-#define ATTN_COMPILER_IMPORT_FOLDER_FOLDER_H
+#pragma once
 
 #include "compiler/import/Import.h"
 #include "llvm/ADT/SmallVector.h"
@@ -132,5 +131,3 @@ Folder readLlama2Model(llvm::StringRef path, llvm::json::Object config,
                        const std::map<std::string, llvm::SmallVector<int64_t>> &shapes);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_FOLDER_FOLDER_H

@@ -2,8 +2,7 @@
 //
 // The architectures of GGUF files, and what their tensors are called there. The names are those of
 // llama.cpp's gguf-py/gguf/constants.py and tensor_mapping.py.
-#ifndef ATTN_COMPILER_IMPORT_FOLDER_GGUFNAMES_H
-#define ATTN_COMPILER_IMPORT_FOLDER_GGUFNAMES_H
+#pragma once
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -41,5 +40,3 @@ Renames ggufNames(const GgufKind &kind);
 Shapes shapesThere(const Shapes &shapes, const Renames &names);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_FOLDER_GGUFNAMES_H

@@ -2,8 +2,7 @@
 //
 // What becomes of each key in the JSON files of a folder: it was asked for, or a row of keys.txt
 // says what it is, or it is an error.
-#ifndef ATTN_COMPILER_IMPORT_FOLDER_KEYS_H
-#define ATTN_COMPILER_IMPORT_FOLDER_KEYS_H
+#pragma once
 
 #include "compiler/import/folder/Config.h"
 #include "compiler/import/folder/Folder.h"
@@ -36,5 +35,3 @@ std::string checkKeyTable();
 std::vector<std::string> keysOfRuns(llvm::StringRef kind);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_FOLDER_KEYS_H

@@ -3,8 +3,7 @@
 // Decoders in Llama's form: what a family does otherwise than Llama, what one model's config.json
 // says, and the writer of its spec. The values are read in LlamaConfig.cpp, a layer is written in
 // LlamaLayer.cpp, the model around it in Llama.cpp.
-#ifndef ATTN_COMPILER_IMPORT_FOLDER_LLAMA_H
-#define ATTN_COMPILER_IMPORT_FOLDER_LLAMA_H
+#pragma once
 
 #include "compiler/import/folder/Families.h"
 #include "compiler/import/folder/Rope.h"
@@ -138,5 +137,3 @@ private:
 };
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_FOLDER_LLAMA_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How queries and keys are turned, from the values of rope in a config.json.
-#ifndef ATTN_COMPILER_IMPORT_FOLDER_ROPE_H
-#define ATTN_COMPILER_IMPORT_FOLDER_ROPE_H
+#pragma once
 
 #include "compiler/import/folder/Config.h"
 
@@ -70,5 +69,3 @@ private:
 };
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_FOLDER_ROPE_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Vision transformers, by themselves and as the encoder of another model.
-#ifndef ATTN_COMPILER_IMPORT_FOLDER_VIT_H
-#define ATTN_COMPILER_IMPORT_FOLDER_VIT_H
+#pragma once
 
 #include "compiler/import/folder/Families.h"
 
@@ -62,5 +61,3 @@ private:
 };
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_FOLDER_VIT_H

@@ -2,8 +2,7 @@
 //
 // Folders whose model is not what a family reads by itself: a language model inside of one that
 // sees, and what no family reads.
-#ifndef ATTN_COMPILER_IMPORT_FOLDER_WRAPPER_H
-#define ATTN_COMPILER_IMPORT_FOLDER_WRAPPER_H
+#pragma once
 
 #include "compiler/import/folder/Folder.h"
 
@@ -32,5 +31,3 @@ llvm::Error unknownType(const Folder &folder, llvm::StringRef type);
 llvm::Error checkPacking(const llvm::json::Object &config);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_FOLDER_WRAPPER_H

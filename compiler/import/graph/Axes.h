@@ -4,8 +4,7 @@
 // language by names. An axis of a tensor in ONNX is a list of axes here, none where it has one
 // element; what a Reshape takes apart is several axes everywhere. So views and transposes are
 // nothing.
-#ifndef ATTN_COMPILER_IMPORT_GRAPH_AXES_H
-#define ATTN_COMPILER_IMPORT_GRAPH_AXES_H
+#pragma once
 
 #include "compiler/import/graph/ElementFormula.h"
 #include "compiler/import/graph/Operations.h"
@@ -123,5 +122,3 @@ private:
 };
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_GRAPH_AXES_H

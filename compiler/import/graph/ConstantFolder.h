@@ -2,8 +2,7 @@
 //
 // One node at a time: the sizes of what it gives, and the elements where all that it takes is
 // known.
-#ifndef ATTN_COMPILER_IMPORT_GRAPH_CONSTANTFOLDER_H
-#define ATTN_COMPILER_IMPORT_GRAPH_CONSTANTFOLDER_H
+#pragma once
 
 #include "compiler/import/graph/Fold.h"
 
@@ -109,5 +108,3 @@ int64_t flatPlace(llvm::ArrayRef<int64_t> place, const Sizes &sizes);
 std::optional<Sizes> broadcast(const Sizes &a, const Sizes &b);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_GRAPH_CONSTANTFOLDER_H

@@ -2,8 +2,7 @@
 //
 // The operators that ONNX Runtime's optimizer makes of others (domain com.microsoft,
 // https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md) as those others.
-#ifndef ATTN_COMPILER_IMPORT_GRAPH_CONTRIB_H
-#define ATTN_COMPILER_IMPORT_GRAPH_CONTRIB_H
+#pragma once
 
 #include "compiler/import/OnnxFile.h"
 
@@ -13,5 +12,3 @@ namespace attn::importer {
 void expandContrib(OnnxGraph &graph);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_GRAPH_CONTRIB_H

@@ -5,8 +5,7 @@
 //
 //   Where(LessOrEqual(Range(0, T, 1), Unsqueeze(Range(0, T, 1))), 0, -inf)[i, j]
 //     -> if j <= i then 0 else -inf
-#ifndef ATTN_COMPILER_IMPORT_GRAPH_ELEMENTFORMULA_H
-#define ATTN_COMPILER_IMPORT_GRAPH_ELEMENTFORMULA_H
+#pragma once
 
 #include "compiler/import/graph/Graph.h"
 
@@ -44,5 +43,3 @@ std::optional<Formula> formulaOf(const Graph &graph, int value, llvm::ArrayRef<P
 std::string floatText(double number);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_GRAPH_ELEMENTFORMULA_H

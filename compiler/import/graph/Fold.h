@@ -2,8 +2,7 @@
 //
 // The sizes of all tensors of a graph, and the elements of those that are made of shapes and
 // constants: Shape, Gather, Concat, Reshape and what else exporters write to compute sizes.
-#ifndef ATTN_COMPILER_IMPORT_GRAPH_FOLD_H
-#define ATTN_COMPILER_IMPORT_GRAPH_FOLD_H
+#pragma once
 
 #include "compiler/import/graph/Graph.h"
 
@@ -16,5 +15,3 @@ void fold(Graph &graph);
 llvm::Expected<GraphValue> constantOf(const Graph &graph, const OnnxTensor &tensor);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_GRAPH_FOLD_H

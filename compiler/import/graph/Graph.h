@@ -2,8 +2,7 @@
 //
 // The graph of an ONNX file with its values by numbers: what each node takes and gives, the sizes
 // of each tensor, and the elements of those that are known when importing.
-#ifndef ATTN_COMPILER_IMPORT_GRAPH_GRAPH_H
-#define ATTN_COMPILER_IMPORT_GRAPH_GRAPH_H
+#pragma once
 
 #include "compiler/import/OnnxFile.h"
 #include "compiler/import/graph/Quantity.h"
@@ -93,5 +92,3 @@ llvm::Expected<Graph> readGraph(const OnnxGraph &file, const llvm::StringMap<int
                                 TensorLoader load);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_GRAPH_GRAPH_H

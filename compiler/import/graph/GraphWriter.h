@@ -2,8 +2,7 @@
 //
 // Operations -> the text of a spec: sizes, parameters under the names of their tensors, a block for
 // layers, the entry.
-#ifndef ATTN_COMPILER_IMPORT_GRAPH_GRAPHWRITER_H
-#define ATTN_COMPILER_IMPORT_GRAPH_GRAPHWRITER_H
+#pragma once
 
 #include "compiler/import/SpecNames.h"
 #include "compiler/import/graph/Repeats.h"
@@ -166,5 +165,3 @@ private:
 };
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_GRAPH_GRAPHWRITER_H

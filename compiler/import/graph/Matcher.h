@@ -2,8 +2,7 @@
 //
 // Nodes to operations, from the outputs to the inputs: of each value that is wanted, the largest
 // pattern that ends in the node which gives it.
-#ifndef ATTN_COMPILER_IMPORT_GRAPH_MATCHER_H
-#define ATTN_COMPILER_IMPORT_GRAPH_MATCHER_H
+#pragma once
 
 #include "compiler/import/graph/Patterns.h"
 
@@ -98,5 +97,3 @@ private:
 };
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_GRAPH_MATCHER_H

@@ -2,8 +2,7 @@
 //
 // What a graph computes, as the language says it: linear maps, norms, attentions, each made of
 // several nodes.
-#ifndef ATTN_COMPILER_IMPORT_GRAPH_OPERATIONS_H
-#define ATTN_COMPILER_IMPORT_GRAPH_OPERATIONS_H
+#pragma once
 
 #include "compiler/import/graph/Graph.h"
 
@@ -79,5 +78,3 @@ struct Misfit {
 std::vector<Operation> matchGraph(Graph &graph, std::vector<Misfit> &misfits);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_GRAPH_OPERATIONS_H

@@ -2,8 +2,7 @@
 //
 // Linear maps whose result is taken apart at once, as queries, keys and values of one matrix: they
 // become a linear map for each part.
-#ifndef ATTN_COMPILER_IMPORT_GRAPH_PACKED_H
-#define ATTN_COMPILER_IMPORT_GRAPH_PACKED_H
+#pragma once
 
 #include "compiler/import/graph/Axes.h"
 
@@ -30,5 +29,3 @@ Users usersOf(llvm::ArrayRef<Operation> operations, const Views &views);
 void splitPacked(const Graph &graph, std::vector<Operation> &operations, Axes &axes);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_GRAPH_PACKED_H

@@ -2,8 +2,7 @@
 //
 // What patterns look for in a graph: a node behind those that change nothing, an initializer, the
 // factors of a product.
-#ifndef ATTN_COMPILER_IMPORT_GRAPH_PATTERNS_H
-#define ATTN_COMPILER_IMPORT_GRAPH_PATTERNS_H
+#pragma once
 
 #include "compiler/import/graph/Operations.h"
 #include <cmath>
@@ -78,5 +77,3 @@ private:
 };
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_GRAPH_PATTERNS_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Numbers of which sizes may be factors that the file only names: 12, T, 3 * B * T.
-#ifndef ATTN_COMPILER_IMPORT_GRAPH_QUANTITY_H
-#define ATTN_COMPILER_IMPORT_GRAPH_QUANTITY_H
+#pragma once
 
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>
@@ -52,5 +51,3 @@ Quantity countOf(llvm::ArrayRef<Quantity> sizes);
 bool areNumbers(llvm::ArrayRef<Quantity> sizes);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_GRAPH_QUANTITY_H

@@ -2,8 +2,7 @@
 //
 // Layers: runs of operations that come again and again, each time with other weights, of which each
 // takes what the one before gives.
-#ifndef ATTN_COMPILER_IMPORT_GRAPH_REPEATS_H
-#define ATTN_COMPILER_IMPORT_GRAPH_REPEATS_H
+#pragma once
 
 #include "compiler/import/graph/Packed.h"
 
@@ -35,5 +34,3 @@ std::vector<Repeat> findRepeats(const Graph &graph, const Views &views,
                                 llvm::ArrayRef<Operation> operations);
 
 } // namespace attn::importer
-
-#endif // ATTN_COMPILER_IMPORT_GRAPH_REPEATS_H

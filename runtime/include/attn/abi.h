@@ -5,8 +5,8 @@
  * header is for the two sides of the seam. All pointers are to constants of the artifact, valid
  * while it is mapped. Sizes are in elements unless "bytes" is said.
  */
-#ifndef ATTN_ABI_H
-#define ATTN_ABI_H
+#pragma once
+
 #include "attn.h" /* dtypes */
 #include <stdint.h>
 
@@ -379,5 +379,4 @@ int attn_main(const attn_abi_model *tables, int argc, char **argv);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

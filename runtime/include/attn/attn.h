@@ -27,8 +27,8 @@
  * "error[W0105]: ..." without a newline at the end (NULL where even that memory was lacking); on
  * success it becomes NULL. Results are written on success only. Nothing prints, exits or throws.
  */
-#ifndef ATTN_ATTN_H
-#define ATTN_ATTN_H
+#pragma once
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -478,5 +478,4 @@ ATTN_API attn_status attn_sound_read(const attn_model *model, int32_t entry, int
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -14,8 +14,8 @@
  * Ownership, errors and messages as in attn.h. A tokenizer may be shared by threads: all functions
  * but destroy only read it. A decoding serves one thread at a time, and so does an attn_text.
  */
-#ifndef ATTN_TEXT_H
-#define ATTN_TEXT_H
+#pragma once
+
 #include "attn/attn.h"
 
 #ifdef __cplusplus
@@ -294,5 +294,4 @@ ATTN_API attn_status attn_speech_transcribe(attn_context *context, int32_t entry
 
 #ifdef __cplusplus
 }
-#endif
 #endif

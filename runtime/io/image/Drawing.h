@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What is drawn on pictures: rectangles and lines of text; a picture as a PNG file.
-#ifndef ATTN_IO_IMAGE_DRAWING_H
-#define ATTN_IO_IMAGE_DRAWING_H
+#pragma once
+
 #include "base/Vector.h"
 
 namespace attn {
@@ -39,4 +39,3 @@ int textHeight(double scale);
 bool encodePng(const Pixels &pixels, Vector<char> &file);
 
 } // namespace attn
-#endif

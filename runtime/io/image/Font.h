@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Letters to dots.
-#ifndef ATTN_IO_IMAGE_FONT_H
-#define ATTN_IO_IMAGE_FONT_H
+#pragma once
+
 #include <cstddef>
 #include <cstdint>
 
@@ -27,4 +27,3 @@ Glyph glyphOf(char32_t letter);
 char32_t takeLetter(const char *&text, size_t &size);
 
 } // namespace attn
-#endif

@@ -2,8 +2,8 @@
 //
 // Pictures: decoded to 8 bits, resized, normalised. Everything follows Pillow, so that a model sees
 // what it saw in training.
-#ifndef ATTN_IO_IMAGE_IMAGE_H
-#define ATTN_IO_IMAGE_IMAGE_H
+#pragma once
+
 #include "base/Error.h"
 
 namespace attn {
@@ -50,4 +50,3 @@ bool convertChannels(Image &image, int32_t channels);
 bool resizeImage(const Image &source, int32_t width, int32_t height, int32_t filter, Image &target);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sounds: decoded to one channel, resampled, turned into log-mel spectrograms as Whisper's.
-#ifndef ATTN_IO_SOUND_SOUND_H
-#define ATTN_IO_SOUND_SOUND_H
+#pragma once
+
 #include "attn/abi.h"
 #include "base/Vector.h"
 
@@ -46,4 +46,3 @@ bool resample(const Sound &source, int64_t rate, size_t limit, Sound &target);
 bool logMel(const Sound &sound, const attn_abi_sound &spec, int64_t frames, float *values);
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The template that makes one text of the turns of a chat, from the files of a checkpoint.
-#ifndef ATTN_TEXT_JINJA_CHATTEMPLATE_H
-#define ATTN_TEXT_JINJA_CHATTEMPLATE_H
+#pragma once
+
 #include "text/jinja/Syntax.h"
 
 namespace attn {
@@ -47,4 +47,3 @@ private:
 };
 
 } // namespace attn
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the C API's handle of a chat template is.
-#ifndef ATTN_TEXT_JINJA_HANDLE_H
-#define ATTN_TEXT_JINJA_HANDLE_H
+#pragma once
+
 #include "attn/text.h"
 #include "text/jinja/ChatTemplate.h"
 
@@ -10,5 +10,3 @@
 struct attn_chat_template {
   attn::ChatTemplate whole;
 };
-
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A run of a template: from its tree and variables to text.
-#ifndef ATTN_TEXT_JINJA_INTERPRETER_H
-#define ATTN_TEXT_JINJA_INTERPRETER_H
+#pragma once
+
 #include "text/jinja/Syntax.h"
 
 namespace attn::jinja {
@@ -135,4 +135,3 @@ enum class Case { Lower, Upper, Capital, Title };
 bool changeCase(Interpreter &run, const Node *node, Slice text, Case to, Value &result);
 
 } // namespace attn::jinja
-#endif

@@ -3,8 +3,8 @@
 // A template's text as tokens: what is printed as it stands, and the words between braces. White
 // space is taken away as the published libraries set it: the first line's end behind a block, and
 // what is before a block on its line.
-#ifndef ATTN_TEXT_JINJA_LEXER_H
-#define ATTN_TEXT_JINJA_LEXER_H
+#pragma once
+
 #include "base/Error.h"
 #include "text/jinja/Memory.h"
 
@@ -86,4 +86,3 @@ private:
 };
 
 } // namespace attn::jinja
-#endif

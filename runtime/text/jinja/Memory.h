@@ -2,8 +2,8 @@
 //
 // What a template may use: bytes and steps, both bounded, so that none runs forever or takes all
 // memory. What is taken lives as long as the run.
-#ifndef ATTN_TEXT_JINJA_MEMORY_H
-#define ATTN_TEXT_JINJA_MEMORY_H
+#pragma once
+
 #include "base/Slice.h"
 
 namespace attn::jinja {
@@ -46,4 +46,3 @@ private:
 };
 
 } // namespace attn::jinja
-#endif

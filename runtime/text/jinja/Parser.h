@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From tokens to the tree: a function for each level of precedence.
-#ifndef ATTN_TEXT_JINJA_PARSER_H
-#define ATTN_TEXT_JINJA_PARSER_H
+#pragma once
+
 #include "text/jinja/Syntax.h"
 
 namespace attn::jinja {
@@ -92,4 +92,3 @@ private:
 };
 
 } // namespace attn::jinja
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tree of a template.
-#ifndef ATTN_TEXT_JINJA_SYNTAX_H
-#define ATTN_TEXT_JINJA_SYNTAX_H
+#pragma once
+
 #include "text/jinja/Lexer.h"
 #include "text/jinja/Value.h"
 
@@ -88,4 +88,3 @@ struct Macro {
 const Node *parse(Slice source, Memory &memory, Diagnostics &diagnostics);
 
 } // namespace attn::jinja
-#endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The values of templates: those of Python that they use. Nothing but namespaces changes.
-#ifndef ATTN_TEXT_JINJA_VALUE_H
-#define ATTN_TEXT_JINJA_VALUE_H
+#pragma once
+
 #include "text/JsonTree.h"
 #include "text/jinja/Memory.h"
 
@@ -141,4 +141,3 @@ bool isPythonSpace(uint32_t c);
 Slice strip(Slice text, const Slice *chars, bool atBegin, bool atEnd);
 
 } // namespace attn::jinja
-#endif

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes a class of 41 methods, one of them of 81 lines and one of 80, and a class of 40 methods.
+"""Writes a class of 41 methods, one of them of 81 lines and one of 80, and a class of 40 methods; a file of 501
+lines, and a header whose guard is a macro.
 
 usage: make_large.py FOLDER
 """
@@ -19,6 +20,8 @@ def definition(method, lines):
 
 small = [f"method{i}" for i in range(40)]
 (folder / "Large.h").write_text("\n".join(
-    ["namespace some {", *declarations("Large", ["longest", "long_", *small[:39]]), *declarations("Small", small), "}", ""]))
+    ["#pragma once", "namespace some {", *declarations("Large", ["longest", "long_", *small[:39]]), *declarations("Small", small), "}", ""]))
 (folder / "Large.cpp").write_text("\n".join(
     ['#include "Large.h"', "using namespace some;", *definition("longest", 81), *definition("long_", 80), ""]))
+(folder / "Long.cpp").write_text("//\n" * 501)
+(folder / "Guarded.h").write_text("#ifndef GUARDED\n#define GUARDED\n#endif\n")

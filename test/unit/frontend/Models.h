@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A spec built to its module, with what was said about it.
-#ifndef ATTN_TEST_UNIT_FRONTEND_MODELS_H
-#define ATTN_TEST_UNIT_FRONTEND_MODELS_H
+#pragma once
 
 #include "compiler/frontend/Frontend.h"
 #include "compiler/frontend/syntax/Diagnostics.h"
@@ -42,5 +41,3 @@ private:
 };
 
 } // namespace attn::frontend::test
-
-#endif // ATTN_TEST_UNIT_FRONTEND_MODELS_H

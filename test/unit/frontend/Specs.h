@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Specs that several tests read, and a parse with its diagnostics in one place.
-#ifndef ATTN_TEST_UNIT_FRONTEND_SPECS_H
-#define ATTN_TEST_UNIT_FRONTEND_SPECS_H
+#pragma once
 
 #include "compiler/frontend/format/Formatter.h"
 #include "compiler/frontend/syntax/Parser.h"
@@ -145,5 +144,3 @@ model Everything {
 )";
 
 } // namespace attn::frontend::test
-
-#endif // ATTN_TEST_UNIT_FRONTEND_SPECS_H

@@ -4,8 +4,8 @@
 // place: entry "box" copies bf16 [B, 64] through a tensor map and shared memory, "weights" returns
 // the packed block as it lies on the GPU, "look" a row of a table for each index, "push" adds a
 // number to a cache and returns all that are there.
-#ifndef ATTN_TEST_GPU_FIXTURE_H
-#define ATTN_TEST_GPU_FIXTURE_H
+#pragma once
+
 #include "TestSupport.h"
 #include "cuda/Recording.h"
 #include "test/gpu/driver/InterpretedCuda.h"
@@ -270,4 +270,3 @@ protected:
 };
 
 } // namespace attn::test
-#endif

@@ -2,8 +2,8 @@
 //
 // What the runtime's tests share: checkpoints in memory and on disk, handles that clean up, files
 // under the build tree.
-#ifndef ATTN_TEST_TEST_SUPPORT_H
-#define ATTN_TEST_TEST_SUPPORT_H
+#pragma once
+
 #include "attn/attn.h"
 #include <map>
 #include <random>
@@ -53,4 +53,3 @@ struct Handles {
 };
 
 } // namespace attn::test
-#endif

@@ -3,8 +3,8 @@
  * A small model with tables and kernels written by hand in C, standing in for compiled code:
  *   h = x + pos;  twice: h = h + W_n h + b_n;  logits = V h        x [B, D], logits [B, K]
  */
-#ifndef ATTN_TEST_TINY_MODEL_H
-#define ATTN_TEST_TINY_MODEL_H
+#pragma once
+
 #include "attn/abi.h"
 
 #ifdef __cplusplus
@@ -18,5 +18,4 @@ const attn_abi_model *tiny_model(void);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

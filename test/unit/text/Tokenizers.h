@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tokenizers for unit tests, and the C interface with strings of C++.
-#ifndef ATTN_TEST_UNIT_TEXT_TOKENIZERS_H
-#define ATTN_TEST_UNIT_TEXT_TOKENIZERS_H
+#pragma once
+
 #include "attn/text.h"
 #include <gtest/gtest.h>
 #include <string>
@@ -113,5 +113,3 @@ inline const char kWords[] = R"({
 std::string byteLevel();
 
 } // namespace attn::test
-
-#endif // ATTN_TEST_UNIT_TEXT_TOKENIZERS_H

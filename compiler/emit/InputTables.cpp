@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `image` and `sound` of the inputs of entries -> attn_abi_image and attn_abi_sound.
+#include "compiler/emit/InputTables.h"
+#include "attn/abi.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace attn;
+
+using Constants = llvm::SmallVector<llvm::Constant *>;
+
+/// Four numbers, one for all channels repeated.
+static Constants channelNumbers(const ConstantBuilder &build, ArrayAttr numbers) {
+  Constants values;
+  for (size_t i = 0; i < 4; ++i) {
+    size_t from = numbers.size() == 1 ? 0 : i;
+    double value = from < numbers.size() ? cast<FloatAttr>(numbers[from]).getValueAsDouble() : 0.0;
+    values.push_back(build.f32(float(value)));
+  }
+  return values;
+}
+
+Constants attn::imageTable(ConstantBuilder &build, llvm::ArrayRef<EntryInfo> entries) {
+  Constants table;
+  for (auto [e, entry] : llvm::enumerate(entries))
+    for (auto [i, input] : llvm::enumerate(entry.inputs)) {
+      if (!input.image)
+        continue;
+      auto number = [&, image = input.image](llvm::StringRef key) {
+        return build.i32(image.getAs<IntegerAttr>(key).getInt());
+      };
+      int32_t filter = llvm::StringSwitch<int32_t>(input.image.getAs<StringAttr>("filter"))
+                           .Case("nearest", ATTN_FILTER_NEAREST)
+                           .Case("bilinear", ATTN_FILTER_BILINEAR)
+                           .Case("lanczos", ATTN_FILTER_LANCZOS)
+                           .Case("box", ATTN_FILTER_BOX)
+                           .Case("hamming", ATTN_FILTER_HAMMING)
+                           .Default(ATTN_FILTER_BICUBIC);
+      auto said = input.image.getAs<StringAttr>("fit");
+      int32_t fit = llvm::StringSwitch<int32_t>(said ? said.getValue() : "")
+                        .Case("round", ATTN_FIT_ROUND)
+                        .Case("padded", ATTN_FIT_PADDED)
+                        .Case("within", ATTN_FIT_WITHIN)
+                        .Default(ATTN_FIT_MIDDLE);
+      int64_t channels = input.axes[input.axes.size() - 3].size;
+      auto mean = channelNumbers(build, input.image.getAs<ArrayAttr>("mean")),
+           std = channelNumbers(build, input.image.getAs<ArrayAttr>("std"));
+      table.push_back(build.structure(
+          {build.i32(int64_t(e)), build.i32(int64_t(i)), number("width"), number("height"),
+           build.i32(channels), build.i32(filter), build.sequence(mean), build.sequence(std),
+           number("resized_width"), number("resized_height"), build.i32(fit)}));
+    }
+  return table;
+}
+
+Constants attn::soundTable(ConstantBuilder &build, llvm::ArrayRef<EntryInfo> entries) {
+  Constants table;
+  for (auto [e, entry] : llvm::enumerate(entries))
+    for (auto [i, input] : llvm::enumerate(entry.inputs)) {
+      if (!input.sound)
+        continue;
+      Constants numbers{build.i32(int64_t(e)), build.i32(int64_t(i))};
+      for (llvm::StringRef key : {"bands", "frames", "rate", "fft", "hop"})
+        numbers.push_back(build.i32(input.sound.getAs<IntegerAttr>(key).getInt()));
+      table.push_back(build.structure(numbers));
+    }
+  return table;
+}
