@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rules of hooks, `attend` and `scan`. Each `parseX` is the rule of the same name in the grammar of
-// the manual.
+// compiler/frontend/REFERENCE.md.
 #pragma once
 
 #include "compiler/frontend/syntax/ParserImpl.h"

@@ -63,9 +63,9 @@ def main():
     folder, source = sys.argv[1:]
     with open(f"{source}/dialect/Reasons.def") as file:
         table = re.findall(r'ATTN_REASON\("(N\d+)", \w+, "(.*?)"\)', file.read())
-    with open(f"{source}/compiler/frontend/README.md") as file:
+    with open(f"{source}/compiler/frontend/REFERENCE.md") as file:
         listed = re.findall(r"^\| (N\d+) \| (.*) \|$", file.read(), re.M)
-    assert listed == table, "the manual's list is not the table of dialect/Reasons.def"
+    assert listed == table, "the list of the reference is not the table of dialect/Reasons.def"
     for code, declared, entry, body, options, said, mend in CASES:
         path = f"{folder}/{code}.attn"
         with open(path, "w") as file:

@@ -115,7 +115,7 @@ static llvm::StringSet<> testedCodes() {
 
 TEST(Codes, EachHasATestFileAndItsLineInTheManual) {
   llvm::StringSet<> tested = testedCodes();
-  std::string manual = textOf(ATTN_SOURCE_DIR "/compiler/frontend/README.md");
+  std::string manual = textOf(ATTN_SOURCE_DIR "/compiler/frontend/REFERENCE.md");
   unsigned count = 0;
 #define ATTN_DIAGNOSTIC(code, name, meaning)                                                       \
   ++count;                                                                                         \
