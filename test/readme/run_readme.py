@@ -120,7 +120,7 @@ class Page:
             return self.parse_part(lines)
         named = re.fullmatch(r"// ([\w-]+\.attn)", lines[0])
         name = named[1] if named else ".block.attn"
-        (self.folder / name).write_text("\n".join(lines[1:] if named else lines) + "\n")
+        (self.folder / name).write_text("\n".join(lines) + "\n")
         return self.check_spec(name)
 
     def parse_part(self, lines):
