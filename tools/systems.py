@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The README's table of systems: what compiles and runs, and how far it is from a reference that shares nothing with the compiler.
+"""The table of systems in test/SYSTEMS.md: what compiles and runs, and its error against a reference that shares no code with the compiler.
 
-The errors are those that the tests of the last run found (test/numeric/measured.py), which lie in build/test/measured:
+The errors are those that the last run of the tests found (test/numeric/measured.py). They lie in build/test/measured:
 
     tools/systems.py            prints the table
-    tools/systems.py --write    writes it into README.md
-    tools/systems.py --check    whether the README has these systems, with errors that are at most ten times the README's
+    tools/systems.py --write    writes it into test/SYSTEMS.md
+    tools/systems.py --check    checks that the page has these systems, and that the errors are at most ten times those on the page
 
-Exit codes: 0 fine, 1 a system that no test measured, or a README with other rows or smaller errors, 2 usage.
+Exit codes: 0 fine, 1 a system that no test measured, or a page with other rows or smaller errors, 2 usage.
 """
 import argparse
 import collections
@@ -20,9 +20,9 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MEASURED = os.environ.get("ATTN_MEASURED", os.path.join(ROOT, "build", "test", "measured"))
-README = os.path.join(ROOT, "README.md")
+PAGE = "test/SYSTEMS.md"
 BEGIN, END = "<!-- systems: written by tools/systems.py -->\n", "<!-- end of systems -->\n"
-SLACK = 10  # another CPU level rounds otherwise
+SLACK = 10  # another CPU level rounds differently
 
 Row = collections.namedtuple("Row", "kind system spec reference cases")
 NUMPY, TORCH = "NumPy, float64", "`torch.nn`, float64"
@@ -146,28 +146,29 @@ def table(found):
     for row in ROWS:
         error = max(found[case] for case in row.cases)
         said = f"{error:.1e}".replace("e-0", "e-") if error else "none"
-        yield f"| {row.kind} | {row.system} | [{os.path.basename(row.spec)}]({row.spec}) | {row.reference} | {said} |\n"
+        link = os.path.relpath(row.spec, os.path.dirname(PAGE))
+        yield f"| {row.kind} | {row.system} | [{os.path.basename(row.spec)}]({link}) | {row.reference} | {said} |\n"
 
 
-def split_readme():
-    with open(README) as file:
+def split_page():
+    with open(os.path.join(ROOT, PAGE)) as file:
         before, _, rest = file.read().partition(BEGIN)
     lines, _, after = rest.partition(END)
     return before, lines, after
 
 
 def check(written, measured):
-    """What is wrong with the README's lines, beside those that were measured now."""
+    """What is wrong with the lines of the page, compared with those that were measured now."""
     def apart(lines):
         cells = [line.rsplit("|", 2) for line in lines.splitlines()]
         return [first for first, *_ in cells], [second.strip() for _, second, _ in cells]
     (rows, numbers), (own_rows, own_numbers) = apart(written), apart(measured)
     if rows != own_rows:
-        yield "README.md has other systems; `tools/systems.py --write` writes them anew"
+        yield f"{PAGE} has other systems; `tools/systems.py --write` writes them anew"
         return
     for row, number, own in zip(rows, numbers, own_numbers):
         if re.match(r"\d", own) and not (re.match(r"\d", number) and float(own) <= SLACK * float(number)):
-            yield f"{row.strip('| ')}: README.md says {number}, the tests found {own}"
+            yield f"{row.strip('| ')}: {PAGE} says {number}, the tests found {own}"
 
 
 def main():
@@ -179,11 +180,11 @@ def main():
     problems = [f"{row.system}: no test measured `{case}`" for row in ROWS for case in row.cases if case not in found]
     if not problems:
         lines = "".join(table(found))
-        before, written, after = split_readme()
+        before, written, after = split_page()
         if options.check:
             problems = list(check(written, lines))
         elif options.write:
-            with open(README, "w") as file:
+            with open(os.path.join(ROOT, PAGE), "w") as file:
                 file.write(before + BEGIN + lines + END + after)
         else:
             print(lines, end="")
