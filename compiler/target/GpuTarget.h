@@ -19,8 +19,8 @@ struct GpuTarget {
   bool isExact;             ///< and on no later ones
   llvm::StringRef features; ///< LLVM's version of PTX: "+ptx80"
   /// Hopper's copy engine, mbarriers and products of warp groups (TMA, wgmma), for which kernels of
-  /// their own are written; programmatic dependent launch; panels of 16 bits turned in the GPU's
-  /// memory so that k is contiguous (attn_abi_gpu).
+  /// their own are written; programmatic dependent launch; panels of 16 bits transposed in the
+  /// GPU's memory so that k is contiguous (attn_abi_gpu).
   bool hasWarpGroups;
 
   /// ".sm_80", behind the names of the functions that launch its kernels.

@@ -145,8 +145,8 @@ static int runImportFile(const opt::InputArgList &args, StringRef path, Checkpoi
     return code;
   importer::GgufFactors factors;
   for (auto [name, own] : {std::pair("rope_freqs.weight", &factors.all),
-                           {"rope_factors_short.weight", &factors.brief},
-                           {"rope_factors_long.weight", &factors.wide}})
+                           {"rope_factors_short.weight", &factors.shortFactors},
+                           {"rope_factors_long.weight", &factors.longFactors}})
     if (int code = readFloats(path.str(), name, *own))
       return code;
   auto folder = importer::readGgufModel(path, values, shapes, factors);

@@ -38,8 +38,9 @@ namespace {
 
 class FewRowsLinear {
 public:
-  FewRowsLinear(LinearKernelOp op, const LinearShape &shape, const FewRowsTile &tile, bool isTurned)
-      : op(op), shape(shape), tile(tile), isTurned(isTurned && isHalf(shape.precision)),
+  FewRowsLinear(LinearKernelOp op, const LinearShape &shape, const FewRowsTile &tile,
+                bool isTransposed)
+      : op(op), shape(shape), tile(tile), isTransposed(isTransposed && isHalf(shape.precision)),
         builder(op), loc(op.getLoc()), cores(builder, loc, halfOf(shape, builder)),
         index(builder, loc), ints(builder, loc), input(cores, op.getInput()) {}
 
@@ -97,7 +98,7 @@ private:
   LinearKernelOp op;
   LinearShape shape;
   FewRowsTile tile;
-  bool isTurned;
+  bool isTransposed;
   OpBuilder builder;
   Location loc;
   TensorCores cores;
@@ -119,7 +120,7 @@ void FewRowsLinear::findColumns(Value first) {
   Value width = index.constant(panelWidth), panel = index.div(first, width);
   Value column = index.add(index.rem(first, width), scaled(across, FewRowsTile::stepColumns));
   Value start = scaled(panel, shape.panelSteps() * panelWidth);
-  Value word = index.add(start, isTurned ? scaled(column, shape.panelSteps()) : column);
+  Value word = index.add(start, isTransposed ? scaled(column, shape.panelSteps()) : column);
   panels = cores.at(GlobalRows(cores, op.getPanels()).row({}), scaled(word, 4));
   if (!hasLines())
     return;
@@ -132,10 +133,11 @@ void FewRowsLinear::findColumns(Value first) {
 FewRowsLinear::Values FewRowsLinear::readStep(Value step) {
   constexpr int64_t count = FewRowsTile::stepWords;
   auto four = VectorType::get({count}, builder.getI32Type());
-  int64_t pitch = 4 * (isTurned ? shape.panelSteps() : panelWidth);
+  int64_t pitch = 4 * (isTransposed ? shape.panelSteps() : panelWidth);
   // Panels of f32 have nothing behind their last row.
   bool hasTail = shape.group() == 1 && shape.k % count != 0;
-  Value first = scaled(step, count), place = cores.at(panels, scaled(first, isTurned ? 4 : pitch));
+  Value first = scaled(step, count),
+        place = cores.at(panels, scaled(first, isTransposed ? 4 : pitch));
   Values pieces, words;
   for (int64_t i = 0; i < count; ++i) {
     if (!hasTail) {
@@ -149,7 +151,7 @@ FewRowsLinear::Values FewRowsLinear::readStep(Value step) {
   }
   for (int64_t column = 0; column < count; ++column)
     for (int64_t word = 0; word < count; ++word)
-      words.push_back(isTurned ? element(pieces[column], word) : element(pieces[word], column));
+      words.push_back(isTransposed ? element(pieces[column], word) : element(pieces[word], column));
   if (hasLines()) {
     auto two = VectorType::get({2}, builder.getI32Type());
     Value number = index.div(step, index.constant(lineSteps()));
@@ -490,10 +492,10 @@ void FewRowsLinear::run(const TilingContext &context) {
 }
 
 LogicalResult attn::emitFewRowsLinear(LinearKernelOp op, const TilingContext &context,
-                                      const FewRowsTile &tile, bool isTurned) {
+                                      const FewRowsTile &tile, bool isTransposed) {
   auto shape = LinearShape::of(op, /*readsRounded=*/false);
   if (failed(shape))
     return failure();
-  FewRowsLinear(op, *shape, tile, isTurned).run(context);
+  FewRowsLinear(op, *shape, tile, isTransposed).run(context);
   return success();
 }

@@ -44,9 +44,10 @@ KernelLaunches attn::launchFewRowsLinear(LinearKernelOp op, const LaunchOptions 
     // 96, 128 and 168 registers a thread.
     launch.resident = tile.rows == 1 ? 5 : tile.rows < FewRowsTile::mostRows ? 4 : 3;
     launch.suffix = ".rows" + std::to_string(tile.rows);
-    bool isTurned = options.target.hasWarpGroups;
-    launch.emit = [tile, isTurned](Operation *kernel, const TilingContext &context, ValueRange) {
-      return emitFewRowsLinear(cast<LinearKernelOp>(kernel), context, tile, isTurned);
+    bool isTransposed = options.target.hasWarpGroups;
+    launch.emit = [tile, isTransposed](Operation *kernel, const TilingContext &context,
+                                       ValueRange) {
+      return emitFewRowsLinear(cast<LinearKernelOp>(kernel), context, tile, isTransposed);
     };
     launches.push_back(launch);
   };

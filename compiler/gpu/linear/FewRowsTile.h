@@ -8,7 +8,7 @@
 namespace attn {
 
 /// How a block of threads divides a linear of few rows. Panels are words of 32 bits, one column's
-/// neighbours along k, [k / group][48], or [48][k / group] where they are turned. A thread reads
+/// neighbours along k, [k / group][48], or [48][k / group] if they are transposed. A thread reads
 /// steps of 4 words of 4 columns, 16 bytes at a time; neighbouring threads have the block's other
 /// columns, the next ones the next words.
 struct FewRowsTile {

@@ -4,7 +4,7 @@
 // of the output. One warp group, the producer, lets the copy engine bring 64 of k at a time, rows
 // and weights, to a ring of stages in shared memory; the others multiply them by wgmma, each 64
 // rows, with a step's products on their way while the next are issued, and finish their sums while
-// the producer fetches for the next tile. Weights are panels that were turned (attn_abi_gpu): rows
+// the producer fetches for the next tile. Weights are transposed panels (attn_abi_gpu): a row
 // of k for each column.
 #include "compiler/gpu/linear/HopperLinearTile.h"
 #include "compiler/gpu/linear/Linear.h"
@@ -290,7 +290,7 @@ KernelLaunches attn::launchHopperLinear(LinearKernelOp op, const LaunchOptions &
   OpBuilder builder(op);
   Location loc = op.getLoc();
   IndexBuilder index(builder, loc);
-  // Turned panels: [columns][k], both with their padding.
+  // Transposed panels: [columns][k], both with their padding.
   Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, op.getPanels());
   int64_t k = 2 * shape->panelSteps(), columns = shape->panels * panelWidth;
   auto launchOf = [&](const HopperLinearTile &tile) {

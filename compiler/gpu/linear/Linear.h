@@ -19,9 +19,9 @@ KernelLaunches launchesOf(LinearKernelOp op, const LaunchOptions &options);
 
 /// Few rows; none where there are always more.
 KernelLaunches launchFewRowsLinear(LinearKernelOp op, const LaunchOptions &options);
-/// `isTurned`: panels are turned (GpuTarget::hasWarpGroups).
+/// `isTransposed`: panels are transposed (GpuTarget::hasWarpGroups).
 mlir::LogicalResult emitFewRowsLinear(LinearKernelOp op, const TilingContext &context,
-                                      const FewRowsTile &tile, bool isTurned);
+                                      const FewRowsTile &tile, bool isTransposed);
 
 /// Rows of bytes.
 mlir::FailureOr<KernelLaunch> launchByteLinear(LinearKernelOp op);

@@ -263,7 +263,7 @@ void BartWriter::writeForward() {
      << "return "
      << (isWhisper ? "out(model.decoder.layer_norm(y))" : "out(y) + first(O, final_logits_bias)")
      << "\n}\n";
-  writeWriting(writer, isWhisper ? "mel" : "source", targets);
+  writeEncoderDecoderGeneration(writer, isWhisper ? "mel" : "source", targets);
   os << "}\n";
 }
 

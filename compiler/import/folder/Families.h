@@ -119,7 +119,7 @@ std::string activationOf(Config &config, llvm::StringRef key, llvm::StringRef na
 /// over tokens with the numbers of generation_config.json.
 void writeGeneration(FamilyWriter &writer, int64_t capacity);
 
-/// The same of an encoder and decoder, whose encoder reads `source`.
-void writeWriting(FamilyWriter &writer, llvm::StringRef source, int64_t capacity);
+/// The same for an encoder-decoder model, whose encoder reads `source`.
+void writeEncoderDecoderGeneration(FamilyWriter &writer, llvm::StringRef source, int64_t capacity);
 
 } // namespace attn::importer

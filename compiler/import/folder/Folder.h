@@ -115,8 +115,9 @@ llvm::Expected<ImportedSpec> importFolder(const Folder &folder);
 /// The tensors of a GGUF file that hold what the angles of each rotary pair are divided by; empty
 /// where there are none.
 struct GgufFactors {
-  std::vector<double> all;         ///< `rope_freqs.weight`
-  std::vector<double> brief, wide; ///< `rope_factors_short.weight`, `rope_factors_long.weight`
+  std::vector<double> all;          ///< `rope_freqs.weight`
+  std::vector<double> shortFactors; ///< `rope_factors_short.weight`
+  std::vector<double> longFactors;  ///< `rope_factors_long.weight`
 };
 
 /// A GGUF file as such a folder: of its values, whose arrays of texts need not be there, and its

@@ -298,7 +298,7 @@ void writeGeneration(FamilyWriter &writer, int64_t capacity) {
   generation.finish();
 }
 
-void writeWriting(FamilyWriter &writer, StringRef source, int64_t capacity) {
+void writeEncoderDecoderGeneration(FamilyWriter &writer, StringRef source, int64_t capacity) {
   GenerationWriter generation(writer, capacity, /*rows=*/32, /*readsSource=*/true);
   int64_t begin = generation.begin();
   writer.os

@@ -106,8 +106,8 @@ Error GgufConfig::readRope() {
 
 json::Object GgufConfig::longRope() const {
   json::Object scaling{{"rope_type", "longrope"},
-                       {"short_factor", json::Array(factors.brief)},
-                       {"long_factor", json::Array(factors.wide)}};
+                       {"short_factor", json::Array(factors.shortFactors)},
+                       {"long_factor", json::Array(factors.longFactors)}};
   for (auto [key, theirs] : {std::pair<StringRef, StringRef>("attn_factor", "attention_factor"),
                              {"original_context_length", "original_max_position_embeddings"}})
     if (const json::Value *value = find(("rope.scaling." + key).str()))
@@ -119,7 +119,7 @@ Error GgufConfig::readScaling() {
   const json::Value *type = find("rope.scaling.type");
   std::string scaling = type && type->getAsString() ? type->getAsString()->str() : "none";
   // Files made before llama.cpp had the name tell LongRoPE by its tensors.
-  bool isLong = !factors.wide.empty() && !factors.brief.empty();
+  bool isLong = !factors.longFactors.empty() && !factors.shortFactors.empty();
   if (isLong && (scaling == "none" || scaling == "longrope")) {
     folder.config["rope_scaling"] = longRope();
   } else if (scaling == "longrope") {

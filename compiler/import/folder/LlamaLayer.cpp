@@ -106,19 +106,19 @@ void LlamaWriter::writeExpert() {
 }
 
 void LlamaWriter::writeGptOssExpert() {
-  // Floats lie as they are multiplied from the left, MXFP4 as maps have them. Of a square, the
-  // quantized says so.
+  // Float matrices are [in, out], those of MXFP4 are [out, in]. The shape of a square matrix does
+  // not tell which, but `quantization_config` does.
   auto shape = writer.folder.shapes.find(prefix + "layers.0.mlp.experts.0.gate_up_proj.weight");
-  bool isTurned = shape != writer.folder.shapes.end() && shape->second.size() == 2 &&
-                  shape->second[0] == width &&
-                  (shape->second[1] != width || !config.has("quantization_config"));
+  bool isTransposed = shape != writer.folder.shapes.end() && shape->second.size() == 2 &&
+                      shape->second[0] == width &&
+                      (shape->second[1] != width || !config.has("quantization_config"));
   double limit = config.number("swiglu_limit", 7);
-  StringRef turned = isTurned ? " @conv1d" : "";
+  StringRef suffix = isTransposed ? " @conv1d" : "";
   StringRef down = writer.ofLlamaCpp() ? "down" : "down_proj";
   os << "block Expert(x: [D]) -> [D] {\nlinear gate, up: D -> F bias";
   if (!writer.ofLlamaCpp())
-    os << " = split(\"gate_up_proj.{weight|bias}\", f gate up)" << turned;
-  os << "\nlinear " << down << ": F -> D bias" << (isTurned ? " = \"down_proj\" @conv1d" : "")
+    os << " = split(\"gate_up_proj.{weight|bias}\", f gate up)" << suffix;
+  os << "\nlinear " << down << ": F -> D bias" << (isTransposed ? " = \"down_proj\" @conv1d" : "")
      << "\nlet g = min(gate(x), " << numberText(limit) << ")\nreturn " << down
      << "(g * sigmoid(1.702 * "
      << "g) * (clamp(up(x), " << numberText(-limit) << ", " << numberText(limit)

@@ -155,7 +155,8 @@ static std::string chosenOf(ArrayRef<double> numbers) {
 }
 
 void RopeReader::readLongRope(Config &from, Rotation &own) {
-  std::vector<double> brief = from.numbers("short_factor"), wide = from.numbers("long_factor");
+  std::vector<double> shortFactors = from.numbers("short_factor"),
+                      longFactors = from.numbers("long_factor");
   own.shortLength = originalOf(from);
   if (own.shortLength < 2) // whose logarithm divides
     (isOriginalBeside() ? config : from)
@@ -164,8 +165,8 @@ void RopeReader::readLongRope(Config &from, Rotation &own) {
     return int64_t(factors.size()) != own.turned / 2 ||
            llvm::any_of(factors, [](double factor) { return !(factor > 0); });
   };
-  if (isWrong(brief) || isWrong(wide)) {
-    StringRef key = isWrong(brief) ? "short_factor" : "long_factor";
+  if (isWrong(shortFactors) || isWrong(longFactors)) {
+    StringRef key = isWrong(shortFactors) ? "short_factor" : "long_factor";
     from.refuse(key, "a number above 0 for each of " + Twine(own.turned / 2) + " pairs");
     return;
   }
@@ -174,8 +175,8 @@ void RopeReader::readLongRope(Config &from, Rotation &own) {
       factor > 1 ? std::sqrt(1 + std::log(factor) / std::log(double(own.shortLength))) : 1;
   own.strength = from.number("attention_factor").value_or(own.strength);
   own.rule = "LongRoPE";
-  own.slowing = "1 / (if C > " + std::to_string(own.shortLength) + " then (" + chosenOf(wide) +
-                ") else (" + chosenOf(brief) + "))";
+  own.slowing = "1 / (if C > " + std::to_string(own.shortLength) + " then (" +
+                chosenOf(longFactors) + ") else (" + chosenOf(shortFactors) + "))";
 }
 
 std::string RopeReader::scalingOf(const std::vector<double> &factors, double base) {

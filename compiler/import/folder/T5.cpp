@@ -144,7 +144,7 @@ void T5Writer::writeForward() {
      << "let y = decoder.final_layer_norm(decoder.block(shared(token), memory, decoder.relative, "
         "lengths, own, cross))\n"
      << "return lm_head(y" << (isScaled ? " * D ** -0.5" : "") << ")\n}\n";
-  writeWriting(writer, "source", config.size("n_positions", 512));
+  writeEncoderDecoderGeneration(writer, "source", config.size("n_positions", 512));
   os << "}\n";
 }
 

@@ -127,7 +127,7 @@ void TrocrWriter::writeForward() {
   os << "let z = " << body << "layers(" << embedded() << ", "
      << (isProjected ? "enc_to_dec_proj(y)" : "y")
      << ", own, cross)\nreturn decoder.output_projection(z)\n}\n";
-  writeWriting(decoder, "image", positions);
+  writeEncoderDecoderGeneration(decoder, "image", positions);
   os << "}\n";
 }
 

@@ -16,9 +16,9 @@ namespace attn::importer {
 
 //===-- linear maps -------------------------------------------------------------------------===//
 
-/// A matrix of a MatMul, which is [in, out] where nothing turns it.
+/// A matrix of a MatMul, which is [in, out] unless a node transposes it.
 static Weight asMatrix(Weight weight) {
-  weight.isTurned = !weight.isTurned;
+  weight.isTransposed = !weight.isTransposed;
   return weight;
 }
 
@@ -77,7 +77,7 @@ bool Matcher::matchConvolution(const GraphNode &node) {
   if (node.type() != "Conv")
     return false;
   std::optional<Weight> weight = weightOf(node.input(1)), bias;
-  if (!weight || weight->isTurned) {
+  if (!weight || weight->isTransposed) {
     refuse(node, "a kernel that is no initializer");
     return false;
   }

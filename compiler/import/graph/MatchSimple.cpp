@@ -169,7 +169,7 @@ bool Matcher::matchGather(const GraphNode &node) {
     return true;
   }
   std::optional<Weight> weight = weightOf(table);
-  if (weight && !weight->isTurned && before.size() == 2 && axis == 0) {
+  if (weight && !weight->isTransposed && before.size() == 2 && axis == 0) {
     Places places;
     static constexpr const char *letters[] = {"p", "q", "r", "s"};
     for (size_t i = 0; i < graph[at].sizes->size(); ++i)

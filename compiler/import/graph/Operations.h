@@ -30,7 +30,7 @@ enum class OperationKind {
 /// An initializer as a parameter.
 struct Weight {
   int value = -1;
-  bool isTurned = false; ///< a matrix is [in, out]
+  bool isTransposed = false; ///< the matrix is [in, out], not [out, in]
 };
 
 /// What an attention adds to a score, or puts in its place.

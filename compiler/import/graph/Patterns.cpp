@@ -63,7 +63,7 @@ std::optional<Weight> Patterns::weightOf(int value) const {
 
 std::optional<Weight> Patterns::vectorOf(int value, const Quantity &size) const {
   std::optional<Weight> weight = weightOf(value);
-  if (!weight || weight->isTurned)
+  if (!weight || weight->isTransposed)
     return std::nullopt;
   const Sizes &sizes = *looked[weight->value].sizes;
   bool isVector = !sizes.empty() && sizes.back() == size && countOf(sizes) == size;

@@ -257,7 +257,7 @@ bool Axes::place(const Operation &operation) {
   case OperationKind::Linear: {
     result = *first;
     const Sizes &matrix = *graph[operation.weight.value].sizes;
-    int given = add(matrix[operation.weight.isTurned ? 1 : 0], "F");
+    int given = add(matrix[operation.weight.isTransposed ? 1 : 0], "F");
     owned[operation.output] = {{given}, first->places.back()};
     result.places.back() = {given};
     break;

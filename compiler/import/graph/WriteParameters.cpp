@@ -187,7 +187,8 @@ std::string GraphWriter::linear(const Operation &operation, SpecScope &scope) {
     binding = where.isNatural ? "" : " = " + quoted(where.binding);
     scope.holders[tensor] = path;
   }
-  rest += binding + (operation.weight.isTurned && holder == scope.holders.end() ? " @conv1d" : "");
+  rest +=
+      binding + (operation.weight.isTransposed && holder == scope.holders.end() ? " @conv1d" : "");
   scope.declarations.push_back({"linear", path, rest, part.group < 0 && !binding.empty()});
   bound.insert(weight);
   bound.insert(bias);
