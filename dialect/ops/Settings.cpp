@@ -9,13 +9,13 @@ using namespace attn;
 llvm::ArrayRef<GenerationSetting> attn::generationSettings() {
   using Kind = GenerationSetting::Kind;
   static constexpr GenerationSetting rows[] = {
-#define ATTN_NUMBER(name, field, least, most, otherwise, option, expected)                         \
+#define ATTN_NUMBER(name, field, least, most, otherwise, expected)                                 \
   {#name, Kind::Number, least, most, otherwise, ""},
-#define ATTN_WHOLE(name, field, least, most, otherwise, option, expected)                          \
+#define ATTN_WHOLE(name, field, least, most, otherwise, expected)                                  \
   {#name, Kind::Whole, least, most, otherwise, ""},
-#define ATTN_CHOICE(name, field, words, otherwise, option, expected)                               \
+#define ATTN_CHOICE(name, field, words, otherwise, expected)                                       \
   {#name, Kind::Choice, 0, 0, otherwise, words},
-#define ATTN_TOKENS(name, field, count, option) {#name, Kind::Tokens, 0, 0, 0, ""},
+#define ATTN_TOKENS(name, field, count) {#name, Kind::Tokens, 0, 0, 0, ""},
 #define ATTN_SEQUENCES(name, field, count) {#name, Kind::Sequences, 0, 0, 0, ""},
 #include "runtime/include/attn/settings.def"
   };

@@ -8,6 +8,7 @@
 #include "main/Labels.h"
 #include "main/ReadFiles.h"
 #include "run/Model.h"
+#include "run/Settings.h"
 
 namespace attn {
 
@@ -18,33 +19,33 @@ struct Setting {
   const char *value;
 };
 
-/// An option of an entry that generates.
+/// An option that changes a setting of an entry that generates.
 struct Choice {
-  const char *option, *value;
+  const char *option;
+  SettingName setting;
+  const char *value;
 };
 
 struct Tensors;
 
+/// What the options of ProgramOptions.def ask for, a field each; null, 0 and empty where an option
+/// is not given.
+struct ProgramOptions {
+#define ATTN_FLAG(group, name, field, verbs, help) bool field = false;
+#define ATTN_PROGRAM_FLAG(group, name, field, help) bool field = false;
+#define ATTN_TEXT(group, name, field, meta, verbs, help) const char *field = nullptr;
+#define ATTN_TEXTS(group, name, field, meta, verbs, help) Vector<const char *> field;
+#define ATTN_PAIRS(group, name, field, meta, expected, verbs, help) Vector<Setting> field;
+#define ATTN_COUNT(group, name, field, least, most, expected, verbs, help) int32_t field = 0;
+#define ATTN_DEVICE(group, name, field, meta, expected, verbs, help)                               \
+  int32_t field = -1; // -1 is the CPU, others are the numbers of GPUs.
+#include "main/ProgramOptions.def"
+  Vector<Choice> choices; ///< of settings, in the order in which they are given
+};
+
 /// What the command line asks for.
-struct Command {
+struct Command : ProgramOptions {
   const char *program = "model";
-  const char *weights = nullptr, *entryName = nullptr, *trace = nullptr;
-  const char *prompt = nullptr, *promptFile = nullptr, *tokenizer = nullptr;
-  Vector<Setting> inputs, outputs, sizes, pads;
-  Vector<Choice> choices;
-  Vector<const char *> stops;    ///< texts before which a text ends
-  Vector<const char *> drawings; ///< where pictures go, with the objects found drawn into them
-  int32_t threads = 0, repeat = 0;
-  int32_t cached = 0; ///< positions in the entry's cache, before a run
-  int32_t gpu = -1;   ///< The CPU.
-  bool isBench = false, isJson = false, isDescribe = false, isHelp = false, isProfile = false;
-  const char *system = nullptr; ///< the first turn of a chat
-  bool truncates = false;       ///< a prompt that is too long
-  bool isChat = false, isEmbed = false, isPairs = false;
-  bool skipsErrors = false; ///< of lines: a row of NaN and a note
-  bool resumes = false;     ///< rows that a run before has left are not made again
-  const char *language = nullptr, *task = nullptr; ///< of a sound that is written down
-  bool hasTimestamps = false;
 
   // For programs around the command line; no options set them.
   /// Sees a run's tensors before the outputs are written; an exit code.
@@ -98,13 +99,6 @@ bool isSoundFile(const char *path);
 
 /// Says that an input takes no sound.
 attn_status refuseSound(const attn_abi_entry &entry, const attn_abi_tensor &input, Error &error);
-
-/// Whether an argument is an option, which may be followed by `=` and its value.
-bool isOption(const char *argument, const char *option);
-
-/// The option that an argument is, where it says how an entry generates (`--max-tokens`,
-/// `--temperature`, ...); else null.
-const char *generationOption(const char *argument);
 
 /// What the spec and the command line say of an entry that generates; of another one, that the
 /// command line says nothing. The stops of the command line go to `stops`.

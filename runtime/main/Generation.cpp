@@ -2,23 +2,10 @@
 //
 // The command line's numbers of an entry that generates, over those of the spec.
 #include "main/Command.h"
-#include "run/Settings.h"
 #include <cerrno>
 #include <cmath>
 
 using namespace attn;
-
-const char *attn::generationOption(const char *argument) {
-  static const char *const own[] = {"--max-tokens", "--stop-tokens"};
-  for (const char *option : own)
-    if (isOption(argument, option))
-      return option;
-  SettingRows rows = settingRows();
-  for (int32_t i = 0; i < rows.numberCount; ++i)
-    if (const char *option = rows.numbers[i].option; *option && isOption(argument, option))
-      return option;
-  return nullptr;
-}
 
 static bool parseNumber(const char *text, double &value) {
   char *end;
@@ -61,28 +48,26 @@ static bool parseStops(const char *text, Vector<int64_t> &stops) {
 }
 
 /// Sets what an option says; null, or what was expected.
-static const char *apply(const char *name, const char *text, attn_generation &generation,
+static const char *apply(const Choice &choice, attn_generation &generation,
                          Vector<int64_t> &stops) {
   double value = 0;
-  if (strcmp(name, "--stop-tokens") == 0) {
-    bool isGood = parseStops(text, stops);
+  if (choice.setting == SettingName::stop) {
+    bool isGood = parseStops(choice.value, stops);
     generation.stops = stops.data(), generation.stopCount = int32_t(stops.size());
     return isGood ? nullptr : "tokens with commas between them, or `none`";
   }
-  if (strcmp(name, "--max-tokens") == 0) {
-    bool isGood = parseNumber(text, value) && value >= 1 && value <= INT32_MAX;
+  if (choice.setting == SettingName::limit) {
+    bool isGood = parseNumber(choice.value, value) && value >= 1 && value <= INT32_MAX;
     generation.limit = int64_t(isGood ? value : 1);
     return isGood && std::floor(value) == value ? nullptr : "a number of tokens, at least 1";
   }
-  SettingRows rows = settingRows();
-  const NumberSetting *row = rows.numbers;
-  while (strcmp(row->option, name) != 0)
-    ++row;
-  bool isGood = row->words ? parseWord(text, row->words, value) : parseNumber(text, value);
-  if (!isGood || value < row->least || value > row->most ||
-      (row->isWhole && std::floor(value) != value))
-    return row->expected;
-  row->set(generation, value);
+  const NumberSetting &row = numberSetting(choice.setting);
+  bool isGood =
+      row.words ? parseWord(choice.value, row.words, value) : parseNumber(choice.value, value);
+  if (!isGood || value < row.least || value > row.most ||
+      (row.isWhole && std::floor(value) != value))
+    return row.expected;
+  row.set(generation, value);
   return nullptr;
 }
 
@@ -98,7 +83,7 @@ attn_status attn::readGeneration(const Command &command, const attn_model &model
   }
   attn_generation_default(&model, entry, &generation, nullptr);
   for (const Choice &choice : command.choices) {
-    const char *expected = apply(choice.option, choice.value, generation, stops);
+    const char *expected = apply(choice, generation, stops);
     if (!expected)
       continue;
     return error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s %s`: expected %s", choice.option,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// argv to a Command, and the help that says what there is.
+// argv to a Command, and the help that says what there is: both by the rows of ProgramOptions.def.
+#include "base/Names.h"
 #include "main/Command.h"
 #include <cerrno>
 #include <cstdio>
+#include <getopt.h>
 
 using namespace attn;
 
@@ -40,127 +42,120 @@ static bool parseDevice(const char *text, int32_t &gpu) {
          (text[4] == ':' && parseCount(text + 5, 1, 1023, gpu));
 }
 
-/// An option with a value, which may also stand after "=".
-static int applyOption(const char *name, const char *value, Command &command, Error &error) {
-  bool isGood = true;
-  const char *expected = "";
-  if (strcmp(name, "--weights") == 0) {
-    command.weights = value;
-  } else if (strcmp(name, "--entry") == 0) {
-    command.entryName = value;
-  } else if (strcmp(name, "--prompt") == 0) {
-    command.prompt = value;
-  } else if (strcmp(name, "--file") == 0) {
-    command.promptFile = value;
-  } else if (strcmp(name, "--system") == 0) {
-    command.system = value;
-  } else if (strcmp(name, "--stop") == 0) {
-    isGood = command.stops.push(value);
-  } else if (strcmp(name, "--draw") == 0) {
-    isGood = command.drawings.push(value);
-  } else if (strcmp(name, "--language") == 0) {
-    command.language = value;
-  } else if (strcmp(name, "--task") == 0) {
-    command.task = value;
-  } else if (strcmp(name, "--tokenizer") == 0) {
-    command.tokenizer = value;
-  } else if (strcmp(name, "--trace") == 0) {
-    command.trace = value;
-  } else if (strcmp(name, "--input") == 0) {
-    isGood = parseSetting(value, command.inputs);
-    expected = "NAME=FILE or NAME=random[:SEED]";
-  } else if (strcmp(name, "--output") == 0) {
-    isGood = parseSetting(value, command.outputs);
-    expected = "NAME=FILE";
-  } else if (strcmp(name, "--set-size") == 0) {
-    isGood = parseSetting(value, command.sizes);
-    expected = "DIM=N";
-  } else if (strcmp(name, "--pad") == 0) {
-    isGood = parseSetting(value, command.pads);
-    expected = "NAME=NUMBER";
-  } else if (strcmp(name, "--threads") == 0) {
-    isGood = parseCount(value, 1, 1024, command.threads);
-    expected = "1 to 1024";
-  } else if (strcmp(name, "--repeat") == 0) {
-    isGood = parseCount(value, 1, 1000000, command.repeat);
-    expected = "1 to 1000000";
-  } else if (strcmp(name, "--cached") == 0) {
-    isGood = parseCount(value, 0, INT32_MAX, command.cached);
-    expected = "a number of positions";
-  } else if (generationOption(name)) {
-    isGood = command.choices.push({name, value});
-  } else if (strcmp(name, "--device") == 0) {
-    isGood = parseDevice(value, command.gpu);
-    expected = "cpu or cuda[:N]";
+namespace {
+
+/// A row of ProgramOptions.def.
+struct ProgramOption {
+  const char *name, *group;
+  const char *meta;                                  ///< null: it has no value
+  bool (*take)(Command &command, const char *value); ///< false where the value is not as expected
+  const char *expected, *help;
+};
+
+/// A group of options in the help.
+struct OptionGroup {
+  const char *name, *title;
+};
+
+constexpr ProgramOption programOptions[] = {
+#define ATTN_ROW(group, name, meta, expected, help, expression)                                    \
+  {name,                                                                                           \
+   #group,                                                                                         \
+   meta,                                                                                           \
+   [](Command &command, [[maybe_unused]] const char *value) -> bool { return expression; },                           \
+   expected,                                                                                       \
+   help},
+#define ATTN_PROGRAM_FLAG(group, name, field, help)                                                \
+  ATTN_ROW(group, name, nullptr, "", help, command.field = true)
+#define ATTN_FLAG(group, name, field, verbs, help) ATTN_PROGRAM_FLAG(group, name, field, help)
+#define ATTN_TEXT(group, name, field, meta, verbs, help)                                           \
+  ATTN_ROW(group, name, meta, "", help, (command.field = value))
+#define ATTN_TEXTS(group, name, field, meta, verbs, help)                                          \
+  ATTN_ROW(group, name, meta, "", help, command.field.push(value))
+#define ATTN_PAIRS(group, name, field, meta, expected, verbs, help)                                \
+  ATTN_ROW(group, name, meta, expected, help, parseSetting(value, command.field))
+#define ATTN_COUNT(group, name, field, least, most, expected, verbs, help)                         \
+  ATTN_ROW(group, name, "N", expected, help, parseCount(value, least, most, command.field))
+#define ATTN_DEVICE(group, name, field, meta, expected, verbs, help)                               \
+  ATTN_ROW(group, name, meta, expected, help, parseDevice(value, command.field))
+#define ATTN_SETTING(group, name, setting, meta, verbs, help)                                      \
+  ATTN_ROW(group, name, meta, "", help,                                                            \
+           command.choices.push({"--" name, SettingName::setting, value}))
+#include "main/ProgramOptions.def"
+#undef ATTN_ROW
+};
+constexpr int optionCount = int(sizeof programOptions / sizeof programOptions[0]);
+
+constexpr OptionGroup optionGroups[] = {
+#define ATTN_GROUP(group, title) {#group, title},
+#include "main/ProgramOptions.def"
+};
+
+} // namespace
+
+/// Whether an argument is an option in full, which may be followed by `=` and its value.
+static bool isSpelled(const char *argument, const ProgramOption &option) {
+  size_t length = strlen(option.name);
+  return strncmp(argument, "--", 2) == 0 && strncmp(argument + 2, option.name, length) == 0 &&
+         (argument[2 + length] == 0 || argument[2 + length] == '=');
+}
+
+/// An argument that is no option: which one may be meant.
+static int unknownOption(const char *argument, Error &error) {
+  error.set(ATTN_INVALID_ARGUMENT, "U0001", "unknown option `%s`", argument);
+  const char *name = argument + strspn(argument, "-"), *nearest = nullptr;
+  size_t length = strcspn(name, "="), best = length / 4 + 2;
+  for (const ProgramOption &option : programOptions) {
+    size_t distance = editDistance(name, length, option.name, strlen(option.name), best);
+    if (distance < best)
+      best = distance, nearest = option.name;
   }
-  if (isGood)
-    return ExitOk;
-  error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s %s`: expected %s", name, value, expected);
+  if (nearest && length > 1)
+    error.help("did you mean `--%s`?", nearest);
   return usage(error);
 }
 
-bool attn::isOption(const char *argument, const char *option) {
-  size_t length = strlen(option);
-  return strncmp(argument, option, length) == 0 &&
-         (argument[length] == 0 || argument[length] == '=');
+static int wrongOption(const ProgramOption &option, const char *problem, Error &error) {
+  error.set(ATTN_INVALID_ARGUMENT, "U0002", "option `--%s` %s", option.name, problem);
+  return usage(error);
 }
 
 int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
-  static const char *const valued[] = {
-      "--weights", "--entry",     "--input",    "--output", "--set-size", "--pad",  "--threads",
-      "--repeat",  "--cached",    "--device",   "--trace",  "--stop",     "--file", "--system",
-      "--prompt",  "--tokenizer", "--language", "--task",   "--draw"};
+  option longOptions[optionCount + 1] = {};
+  // What getopt_long returns: a row's number above all characters.
+  constexpr int firstRow = 256;
+  for (int i = 0; i < optionCount; ++i)
+    longOptions[i] = {programOptions[i].name,
+                      programOptions[i].meta ? required_argument : no_argument, nullptr,
+                      firstRow + i};
   if (argc > 0 && argv[0])
     command.program = argv[0];
-  for (int i = 1; i < argc; ++i) {
-    const char *argument = argv[i];
-    if (strcmp(argument, "--bench") == 0)
-      command.isBench = true;
-    else if (strcmp(argument, "--profile") == 0)
-      command.isProfile = true;
-    else if (strcmp(argument, "--embed") == 0)
-      command.isEmbed = true;
-    else if (strcmp(argument, "--pairs") == 0)
-      command.isPairs = true;
-    else if (strcmp(argument, "--chat") == 0)
-      command.isChat = true;
-    else if (strcmp(argument, "--timestamps") == 0)
-      command.hasTimestamps = true;
-    else if (strcmp(argument, "--truncate") == 0)
-      command.truncates = true;
-    else if (strcmp(argument, "--skip-errors") == 0)
-      command.skipsErrors = true;
-    else if (strcmp(argument, "--resume") == 0)
-      command.resumes = true;
-    else if (strcmp(argument, "--json") == 0)
-      command.isJson = true;
-    else if (strcmp(argument, "--describe") == 0)
-      command.isDescribe = true;
-    else if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)
+  optind = 0; // begins anew: a process may read several command lines
+  for (int at = 1;; at = optind) {
+    // `+` stops at what is no option, `:` tells a missing value from an unknown option.
+    int found = getopt_long(argc, argv, "+:h", longOptions, nullptr);
+    if (found < 0)
+      return at < argc ? unknownOption(argv[at], error) : ExitOk;
+    bool isMissing = found == ':', isFlag = found == '?' && optopt >= firstRow;
+    int row = isMissing || isFlag ? optopt : found;
+    if (found == 'h' && strcmp(argv[at], "-h") == 0) {
       command.isHelp = true;
-    else {
-      const char *name = nullptr, *value = nullptr;
-      for (const char *option : valued)
-        name = isOption(argument, option) ? option : name;
-      if (!name)
-        name = generationOption(argument);
-      if (name) {
-        size_t length = strlen(name);
-        value = argument[length] ? argument + length + 1 : i + 1 < argc ? argv[++i] : nullptr;
-      }
-      if (!name) {
-        error.set(ATTN_INVALID_ARGUMENT, "U0001", "unknown option `%s`", argument);
-        return usage(error);
-      }
-      if (!value || !*value) {
-        error.set(ATTN_INVALID_ARGUMENT, "U0002", "option `%s` needs a value", name);
-        return usage(error);
-      }
-      if (int code = applyOption(name, value, command, error))
-        return code;
+      continue;
     }
+    // getopt_long takes beginnings of names, too, which a later option could make ambiguous.
+    if (row < firstRow || !isSpelled(argv[at], programOptions[row - firstRow]))
+      return unknownOption(argv[at], error);
+    const ProgramOption &option = programOptions[row - firstRow];
+    if (isFlag)
+      return wrongOption(option, "takes no value", error);
+    if (isMissing || (option.meta && !*optarg))
+      return wrongOption(option, "needs a value", error);
+    if (option.take(command, optarg))
+      continue;
+    error.set(ATTN_INVALID_ARGUMENT, "U0002", "`--%s %s`: expected %s", option.name, optarg,
+              option.expected);
+    return usage(error);
   }
-  return ExitOk;
 }
 
 int attn::exitCode(attn_status status) {
@@ -202,66 +197,45 @@ static void printEntries(const attn_abi_model &tables) {
   }
 }
 
+/// Prints words behind what stands in a line already, in lines of at most 100 columns that begin
+/// with as many spaces as the first one has columns.
+static void printWords(const char *text, int indent) {
+  constexpr int width = 100;
+  for (int column = indent; *text;) {
+    int length = int(strcspn(text, " "));
+    if (column > indent && column + 1 + length > width) {
+      printf("\n%*s", indent, "");
+      column = indent;
+    }
+    bool isFirst = column == indent;
+    printf(isFirst ? "%.*s" : " %.*s", length, text);
+    column += length + !isFirst;
+    text += length;
+    text += strspn(text, " ");
+  }
+  printf("\n");
+}
+
+static void printOption(const ProgramOption &option) {
+  constexpr int indent = 26;
+  int column =
+      printf("  --%s%s%s", option.name, option.meta ? " " : "", option.meta ? option.meta : "");
+  printf("%*s", column < indent ? indent - column : 1, "");
+  printWords(option.help, indent);
+}
+
 void attn::printHelp(const Command &command, const attn_abi_model &tables) {
-  printf("usage: %s [options]\n\nRuns the model %s.\n", command.program, tables.name);
+  printf("usage: %s [options]\n\nRuns the model %s.%s\n", command.program, tables.name,
+         tables.embedded ? " Its weights are embedded: --weights names others." : "");
   printEntries(tables);
-  printf(
-      "\n"
-      "  --weights FILE      a .safetensors file, an index of shards, a directory, a GGUF file, or "
-      "random[:SEED]%s\n"
-      "  --input NAME=FILE   .npy (- for standard input), .safetensors, or random[:SEED]%s\n"
-      "  --output NAME=FILE  .npy (- for standard output); without it outputs are printed short\n"
-      "  --entry NAME        which entry to run, where there are several\n"
-      "  --set-size DIM=N    of random inputs: a size that is known only when running (default 1)\n"
-      "  --threads N         default: ATTN_NUM_THREADS, else the CPUs this process may use\n"
-      "  --device DEVICE     cpu (default), or cuda[:N] where it has code for GPUs\n"
-      "  --max-tokens N      of an entry that generates: tokens, at most; --stop-tokens N,N: a row "
-      "ends\n"
-      "                      before them\n"
-      "  --temperature X     draw tokens, with --top-k N, --top-p X, --min-p X, --seed N\n"
-      "  --beams N           the likeliest hypothesis, with --length-penalty X, --early-stopping "
-      "WORD\n"
-      "  --repetition X      tokens that were there count less; --no-repeat N: no N of them come "
-      "again;\n"
-      "                      --min-tokens N: at least N are written\n"
-      "  --prompt TEXT       where text is linked: goes on from a text, or from that in --file "
-      "FILE\n"
-      "  --tokenizer FILE    its tokens: tokenizer.json, vocab.txt, .model, .gguf (default: what "
-      "lies\n"
-      "                      in the folder of --weights)\n"
-      "  --chat              answers each line of standard input, by the template beside the "
-      "tokenizer;\n"
-      "                      --system TEXT says what comes before the first one\n"
-      "  --embed             of a sentence encoder: the vector of --prompt, or of each line of "
-      "--file,\n"
-      "                      of a .jsonl file that of each `text`; so may --output be\n"
-      "  --skip-errors       with --embed: a row of NaN and a note for a line that is an error\n"
-      "  --resume            with --embed: goes on behind the rows that a run before has left in "
-      "FILE.part\n"
-      "  --pairs             how near each line of --file is to the one behind it, from -1 to 1\n"
-      "  --stop TEXT         ends the text before this one, any number of times\n"
-      "  --truncate          leaves out the beginning of a prompt that the context has no room "
-      "for\n"
-      "  --language XX       of a sound (.wav, .flac) that is written down: its language; --task "
-      "transcribe\n"
-      "                      or translate, into English; --timestamps: when what is spoken\n"
-      "  --draw FILE.png     of a detector: the picture with what is found in it; once for each "
-      "picture\n"
-      "  --beams N           the likeliest of N hypotheses of each row, with --length-penalty X\n"
-      "  --bench             time the entry, with random inputs where none are given\n"
-      "  --repeat N          how often --bench runs it\n"
-      "  --cached N          of an entry with a cache, how many positions that holds before each\n"
-      "                      run of --bench (default 0)\n"
-      "  --profile           with --bench: the time of each kernel of the fastest run\n"
-      "  --trace FILE        with --bench: that run as a Chrome trace\n"
-      "  --json              --bench and --describe in JSON\n"
-      "  --describe          print what the model is\n"
-      "  --help              print this\n"
-      "\n"
-      "exit codes: 0 ok, 1 wrong input or weights, 2 wrong options, 4 environment (file, memory, "
-      "CPU)\n",
-      tables.embedded ? " (default: embedded)" : "",
-      tables.imageCount ? "; .png or .jpg where a picture is taken, several make a batch" : "");
+  for (const OptionGroup &group : optionGroups) {
+    printf("\n%s:\n", group.title);
+    for (const ProgramOption &option : programOptions)
+      if (strcmp(option.group, group.name) == 0)
+        printOption(option);
+  }
+  printf("\nexit codes: 0 ok, 1 wrong input or weights, 2 wrong options, 4 environment (file, "
+         "memory, CPU)\n");
 }
 
 void attn::printDescription(const attn_model &model, bool isJson) {

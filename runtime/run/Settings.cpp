@@ -7,42 +7,43 @@ using namespace attn;
 
 namespace {
 
+/// A setting that is a list of tokens.
+struct TokenSetting {
+  void (*set)(attn_generation &numbers, const int64_t *tokens, int32_t count);
+};
+
 constexpr NumberSetting numberRows[] = {
-#define ATTN_ROW(name, field, isWhole, least, most, words, option, expected)                       \
+#define ATTN_ROW(name, field, isWhole, least, most, words, expected)                               \
   {#name,                                                                                          \
    isWhole,                                                                                        \
    least,                                                                                          \
    most,                                                                                           \
    words,                                                                                          \
-   option,                                                                                         \
    expected,                                                                                       \
    [](attn_generation &to, double value) { to.field = decltype(to.field)(value); },                \
    [](const attn_generation &from) { return double(from.field); }},
-#define ATTN_NUMBER(name, field, least, most, otherwise, option, expected)                         \
-  ATTN_ROW(name, field, false, least, most, nullptr, option, expected)
-#define ATTN_WHOLE(name, field, least, most, otherwise, option, expected)                          \
-  ATTN_ROW(name, field, true, least, most, nullptr, option, expected)
-#define ATTN_CHOICE(name, field, words, otherwise, option, expected)                               \
-  ATTN_ROW(name, field, true, 0, wordsIn(words) - 1, words, option, expected)
+#define ATTN_NUMBER(name, field, least, most, otherwise, expected)                                 \
+  ATTN_ROW(name, field, false, least, most, nullptr, expected)
+#define ATTN_WHOLE(name, field, least, most, otherwise, expected)                                  \
+  ATTN_ROW(name, field, true, least, most, nullptr, expected)
+#define ATTN_CHOICE(name, field, words, otherwise, expected)                                       \
+  ATTN_ROW(name, field, true, 0, wordsIn(words) - 1, words, expected)
 #include "attn/settings.def"
 #undef ATTN_ROW
 };
 
 constexpr TokenSetting listRows[] = {
-#define ATTN_TOKENS(name, field, count, option)                                                    \
-  {#name, option, [](attn_generation &to, const int64_t *tokens, int32_t size) {                   \
-     to.field = tokens, to.count = size;                                                           \
-   }},
-#define ATTN_SEQUENCES(name, field, count) ATTN_TOKENS(name, field, count, "")
+#define ATTN_TOKENS(name, field, count)                                                            \
+  {[](attn_generation &to, const int64_t *tokens, int32_t size) {                                  \
+    to.field = tokens, to.count = size;                                                            \
+  }},
+#define ATTN_SEQUENCES(name, field, count) ATTN_TOKENS(name, field, count)
 #include "attn/settings.def"
 };
 
 } // namespace
 
-SettingRows attn::settingRows() {
-  return {numberRows, int32_t(sizeof numberRows / sizeof numberRows[0]), listRows,
-          int32_t(sizeof listRows / sizeof listRows[0])};
-}
+const NumberSetting &attn::numberSetting(SettingName name) { return numberRows[size_t(name)]; }
 
 void attn::takeSettings(const attn_abi_unfold &unfold, attn_generation &numbers) {
   const double *number = unfold.numbers;
@@ -56,10 +57,10 @@ void attn::takeSettings(const attn_abi_unfold &unfold, attn_generation &numbers)
 }
 
 const char *attn::wrongList(const attn_generation &numbers) {
-#define ATTN_TOKENS(name, field, count, option)                                                    \
+#define ATTN_TOKENS(name, field, count)                                                            \
   if (numbers.count < 0 || (numbers.count > 0 && !numbers.field))                                  \
     return #name;
-#define ATTN_SEQUENCES(name, field, count) ATTN_TOKENS(name, field, count, "")
+#define ATTN_SEQUENCES(name, field, count) ATTN_TOKENS(name, field, count)
 #include "attn/settings.def"
   int64_t at = 0;
   while (at < numbers.badWordsCount && numbers.badWords[at] > 0)

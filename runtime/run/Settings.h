@@ -13,26 +13,26 @@ struct NumberSetting {
   bool isWhole;
   double least, most;
   const char *words; ///< of a choice, with commas between; else null
-  const char *option, *expected;
+  const char *expected;
   void (*set)(attn_generation &numbers, double value);
   double (*get)(const attn_generation &numbers);
 };
 
-/// One that is a list of tokens.
-struct TokenSetting {
-  const char *name, *option;
-  void (*set)(attn_generation &numbers, const int64_t *tokens, int32_t count);
+/// All settings by name: those that are numbers in the order of their rows, then the lists; the
+/// limit, which is no row.
+enum class SettingName {
+#define ATTN_NUMBER(name, field, least, most, otherwise, expected) name,
+#define ATTN_WHOLE(name, field, least, most, otherwise, expected) name,
+#define ATTN_CHOICE(name, field, words, otherwise, expected) name,
+#include "attn/settings.def"
+#define ATTN_TOKENS(name, field, count) name,
+#define ATTN_SEQUENCES(name, field, count) name,
+#include "attn/settings.def"
+  limit
 };
 
-/// All rows that are numbers, and all that are lists.
-struct SettingRows {
-  const NumberSetting *numbers;
-  int32_t numberCount;
-  const TokenSetting *lists;
-  int32_t listCount;
-};
-/// They are constants.
-SettingRows settingRows();
+/// The row of a setting that is a number.
+const NumberSetting &numberSetting(SettingName name);
 
 /// Takes over what an artifact says.
 void takeSettings(const attn_abi_unfold &unfold, attn_generation &numbers);

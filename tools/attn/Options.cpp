@@ -48,6 +48,13 @@ public:
 constexpr StringRef verbOrder[] = {"check",   "compile", "run",    "bench",    "verify",
                                    "explain", "inspect", "import", "tokenize", "fmt"};
 
+/// Groups of options in the order of their use; others follow.
+constexpr unsigned groupOrder[] = {
+    OPT_options_Model,     OPT_options_Code,   OPT_options_Spec,    OPT_options_Text,
+    OPT_options_Tokens,    OPT_options_Speech, OPT_options_Vectors, OPT_options_Comparison,
+    OPT_options_Machine,   OPT_options_Timing, OPT_options_Maps,    OPT_options_Tool,
+    OPT_options_Developers};
+
 const OptTable::SubCommand *findVerb(StringRef name) {
   for (const OptTable::SubCommand &verb : OptionSubCommands)
     if (name == verb.Name)
@@ -64,7 +71,8 @@ bool belongsTo(const OptTable::Info &info, const OptTable::SubCommand *verb) {
 }
 
 bool isSpelledOption(const OptTable::Info &info) {
-  return info.ID != OPT_INPUT && info.ID != OPT_UNKNOWN && info.ID != OPT_rest;
+  return info.ID != OPT_INPUT && info.ID != OPT_UNKNOWN && info.ID != OPT_rest &&
+         info.Kind != Option::GroupClass;
 }
 
 StringRef spelling(const OptTable::Info &info) { return info.getPrefixedName(OptionStrTable); }
@@ -119,18 +127,50 @@ static std::string helpOf(const OptTable::Info &info) {
   return isAll ? before.str() : (before + listTargets() + after).str();
 }
 
-void printOptions(const OptTable::SubCommand &verb) {
+void printOption(const OptTable::Info &info) {
   constexpr unsigned width = 24;
-  outs() << "usage: " << verb.Usage << "\n\n" << verb.HelpText << ".\n\n";
-  for (const OptTable::Info &info : infoTable) {
-    if (!isSpelledOption(info) || !info.HelpText || !belongsTo(info, &verb) ||
-        info.ID == OPT_version)
-      continue;
-    std::string name = spelling(info).str();
-    if (info.MetaVar)
-      name += (info.Kind == Option::JoinedClass ? "" : " ") + std::string(info.MetaVar);
-    outs() << "  " << left_justify(name, width) << helpOf(info) << '\n';
+  std::string name = spelling(info).str();
+  if (info.MetaVar)
+    name += (info.Kind == Option::JoinedClass ? "" : " ") + std::string(info.MetaVar);
+  outs() << "  " << left_justify(name, width) << helpOf(info) << '\n';
+}
+
+/// All groups, those of `groupOrder` first.
+std::vector<const OptTable::Info *> sortedGroups() {
+  std::vector<const OptTable::Info *> groups;
+  for (const OptTable::Info &info : infoTable)
+    if (info.Kind == Option::GroupClass && info.HelpText)
+      groups.push_back(&info);
+  auto place = [](const OptTable::Info *group) {
+    return std::pair(llvm::find(groupOrder, group->ID) - groupOrder, group->ID);
+  };
+  llvm::sort(groups,
+             [&](const OptTable::Info *a, const OptTable::Info *b) { return place(a) < place(b); });
+  return groups;
+}
+
+/// The options of a verb by groups, those for developers where `isAll`.
+void printOptions(const OptTable::SubCommand &verb, bool isAll) {
+  outs() << "usage: " << verb.Usage << "\n\n" << verb.HelpText << ".\n";
+  bool hasHidden = false;
+  for (const OptTable::Info *group : sortedGroups()) {
+    bool isEmpty = true;
+    for (const OptTable::Info &info : infoTable) {
+      bool isOfGroup = info.GroupID == group->ID && info.HelpText && isSpelledOption(info);
+      if (!isOfGroup || !belongsTo(info, &verb) || info.ID == OPT_version)
+        continue;
+      bool isHidden = (info.Flags & HelpHidden) && !isAll;
+      hasHidden |= isHidden;
+      if (isHidden)
+        continue;
+      if (isEmpty)
+        outs() << '\n' << group->HelpText << ":\n";
+      isEmpty = false;
+      printOption(info);
+    }
   }
+  if (hasHidden)
+    outs() << "\n`attn " << verb.Name << " --help-all` prints those for developers of Attn, too\n";
 }
 
 int checkArguments(const InputArgList &args, const OptTable::SubCommand &verb) {
@@ -174,8 +214,8 @@ CommandLine parseCommandLine(ArrayRef<const char *> arguments) {
   line.args = options.ParseArgs(arguments.drop_front(), missingIndex, missingCount);
   if (line.args.getLastArgValue(OPT_diagnostics) == "json")
     useJsonDiagnostics();
-  if (line.args.hasArg(OPT_help)) {
-    printOptions(*verb);
+  if (line.args.hasArg(OPT_help, OPT_help_all)) {
+    printOptions(*verb, line.args.hasArg(OPT_help_all));
     line.exitCode = Ok;
   } else if (int code = checkArguments(line.args, *verb)) {
     line.exitCode = code;

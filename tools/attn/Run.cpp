@@ -29,40 +29,12 @@ namespace {
 class Flags {
 public:
   Flags(const opt::InputArgList &args, bool isBench) {
-    for (auto [id, flag] : {std::pair(OPT_entry, "--entry"), std::pair(OPT_weights, "--weights"),
-                            std::pair(OPT_input, "--input"), std::pair(OPT_pad, "--pad"),
-                            std::pair(OPT_output, "--output"), std::pair(OPT_threads, "--threads"),
-                            std::pair(OPT_device, "--device"), std::pair(OPT_repeat, "--repeat"),
-                            std::pair(OPT_cached, "--cached"), std::pair(OPT_trace, "--trace"),
-                            std::pair(OPT_prompt, "--prompt"), std::pair(OPT_file, "--file"),
-                            std::pair(OPT_tokenizer, "--tokenizer"), std::pair(OPT_stop, "--stop"),
-                            std::pair(OPT_system, "--system"), std::pair(OPT_draw, "--draw"),
-                            std::pair(OPT_language, "--language"), std::pair(OPT_task, "--task"),
-                            std::pair(OPT_seed, "--seed")})
-      for (const std::string &value : args.getAllArgValues(id))
-        add(flag, value);
-    for (const opt::Arg *arg : args.filtered(OPT_generation))
-      add(arg->getOption().getPrefixedName(), arg->getValue());
+    for (const opt::Arg *arg : args.filtered(OPT_programs)) {
+      texts.push_back(arg->getOption().getPrefixedName().str());
+      append_range(texts, arg->getValues());
+    }
     if (isBench)
       texts.push_back("--bench");
-    if (args.hasArg(OPT_profile))
-      texts.push_back("--profile");
-    if (args.hasArg(OPT_json))
-      texts.push_back("--json");
-    if (args.hasArg(OPT_embed))
-      texts.push_back("--embed");
-    if (args.hasArg(OPT_pairs))
-      texts.push_back("--pairs");
-    if (args.hasArg(OPT_skip_errors))
-      texts.push_back("--skip-errors");
-    if (args.hasArg(OPT_resume))
-      texts.push_back("--resume");
-    if (args.hasArg(OPT_chat))
-      texts.push_back("--chat");
-    if (args.hasArg(OPT_timestamps))
-      texts.push_back("--timestamps");
-    if (args.hasArg(OPT_truncate))
-      texts.push_back("--truncate");
     hasWeights = args.hasArg(OPT_weights);
     needsWeights = isBench && !hasWeights;
   }
@@ -70,6 +42,11 @@ public:
   void add(StringRef flag, StringRef value) {
     texts.push_back(flag.str());
     texts.push_back(value.str());
+  }
+
+  /// Before all others: of several sizes of a dim, the last one counts.
+  void addFirst(ArrayRef<std::string> first) {
+    texts.insert(texts.begin(), first.begin(), first.end());
   }
 
   /// Weights that the spec names, for a run that names none.
@@ -113,16 +90,12 @@ private:
 /// --set of a dynamic dim bounds it in the code, and is the size of random inputs where --set-size
 /// gives none.
 void addDynamicSizes(Spec &spec, const opt::InputArgList &args, Flags &flags) {
+  std::vector<std::string> sizes;
   for (const std::string &set : args.getAllArgValues(OPT_set))
     for (DimOp dim : spec.module().getOps<DimOp>())
       if (dim.getDynamic() && dim.getSymName() == StringRef(set).split('=').first)
-        flags.add("--set-size", set);
-}
-
-/// The last of several settings of a dim counts.
-void addSizes(const opt::InputArgList &args, Flags &flags) {
-  for (const std::string &size : args.getAllArgValues(OPT_set_size))
-    flags.add("--set-size", size);
+        sizes.insert(sizes.end(), {"--set-size", set});
+  flags.addFirst(sizes);
 }
 
 /// Whether a map shows what is no output.
@@ -191,7 +164,6 @@ int runSpec(const opt::InputArgList &args, Flags &flags, bool isOnGpu) {
     for (const GpuTarget &chip : gpuTargets())
       options.targets.chips.push_back(&chip);
   addDynamicSizes(spec, args, flags);
-  addSizes(args, flags);
   if (args.hasArg(OPT_map)) {
     if (!mapsIntermediate(flags.observation, spec.module()))
       spec.printWarnings();
@@ -254,7 +226,6 @@ int runArtifact(StringRef path, StringRef bytes, const opt::InputArgList &args, 
   if (flags.observation.isWanted() && artifact->form == ArtifactForm::Executable)
     return fail(Usage, "`--map` is for specs and shared libraries: `" + path + "` is a program",
                 "draw from the spec, or compile with `--emit=shared`");
-  addSizes(args, flags);
   flags.completeWeights(model->getBoolean("embedded").value_or(false));
   switch (artifact->form) {
   case ArtifactForm::Executable:
