@@ -88,25 +88,17 @@ def Attn_UnfoldOp : AttnOp<"unfold", [Symbol, DeclareOpInterfaceMethods<SymbolUs
     `token` of `step` takes the tokens of all rows. Its other inputs are results of the step before of the same name, of `first` where no step gives
     them, or inputs of this entry: those of `first`, then what `step` takes besides. Caches are emptied before.
 
-    A row ends before a token of `stop`, or with `limit` tokens. Results are tokens [rows..., limit], -1 behind a row's end, their numbers [rows...],
+    A row ends before a token of the setting `stop`, or with `limit` tokens. Results are tokens [rows..., limit], -1 behind a row's end, their numbers [rows...],
     and what `step` gives and does not take, [limit, ...], 0 where no step was.
 
-    The token is the first of the largest score where `temperature` is 0; else it is drawn: scores are divided by the temperature; of their softmax the
-    `top_k` largest are kept (0: all), of these the fewest that sum up to `top_p`, and those of at least `min_p` times the largest. Before, the scores
-    of tokens that stand in a row, its prompt included, are divided by `repetition`, negative ones multiplied (Keskar et al. 2019).
+    `settings` say how the token is chosen, by the names of rows of runtime/include/attn/settings.def: a number is an f64, a list of tokens an array of
+    i64. What is not said has the value of its row. "Generation" in compiler/frontend/README.md says what each does.
 
-    With `beams` above 1, each row has as many hypotheses, and the likeliest one is the result: the greatest sum of logarithms of its tokens'
-    probabilities, divided by (their number, with the stop) to the power of `length_penalty`. When a row is done, the setting
-    `early_stopping` says. The step is run with all of them as rows, `beams` for each of this entry's, along an axis known only when running.
-
-    The tokens of `force` are the first ones whatever the scores, those of `suppress` are never chosen. Settings that are no arguments here stand
-    beside them as attributes `attn.NAME`: runtime/include/attn/settings.def has a row of each.
+    With `beams` above 1, the step is run with all hypotheses as rows, `beams` for each of this entry's, along an axis known only when running.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$first, FlatSymbolRefAttr:$step, I64Attr:$token, OptionalAttr<I64Attr>:$begin,
-                       I64Attr:$limit, DenseI64ArrayAttr:$stop, F64Attr:$temperature, I64Attr:$top_k, F64Attr:$top_p, F64Attr:$min_p,
-                       F64Attr:$repetition, I64Attr:$seed, DefaultValuedAttr<I64Attr, "1">:$beams, DefaultValuedAttr<F64Attr, "1.0">:$length_penalty,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$suppress, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$force);
-  let assemblyFormat = "$sym_name `from` $first `then` $step `token` $token (`begin` $begin^)? `limit` $limit `stop` $stop attr-dict";
+                       I64Attr:$limit, DictionaryAttr:$settings);
+  let assemblyFormat = "$sym_name `from` $first `then` $step `token` $token (`begin` $begin^)? `limit` $limit `settings` $settings attr-dict";
 }
 
 //===-- tensors to tensors --------------------------------------------------------------------------------------===//

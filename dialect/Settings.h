@@ -25,12 +25,15 @@ struct GenerationSetting {
 /// All rows, in the order in which artifacts hold them.
 llvm::ArrayRef<GenerationSetting> generationSettings();
 
-/// Sets what is no attribute of the op's definition.
-void addNumber(UnfoldOp op, llvm::StringRef name, double value);
-void addTokens(UnfoldOp op, llvm::StringRef name, llvm::ArrayRef<int64_t> tokens);
+/// The row of a name, null where there is none.
+const GenerationSetting *findSetting(llvm::StringRef name);
 
 /// What an op says of a setting, or what holds without.
 double numberOf(UnfoldOp op, const GenerationSetting &setting);
 llvm::SmallVector<int64_t> tokensOf(UnfoldOp op, const GenerationSetting &setting);
+
+/// Whether each setting of an op is one of the rows, of its kind and in its range; reports the
+/// first that is not.
+mlir::LogicalResult verifySettings(UnfoldOp op);
 
 } // namespace attn

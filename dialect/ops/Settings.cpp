@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Settings of attn.unfold: attributes of its definition, or `attn.<name>` beside them.
+// Settings of attn.unfold: its attribute `settings`, by the rows of attn/settings.def.
 #include "dialect/Settings.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace attn;
 
 llvm::ArrayRef<GenerationSetting> attn::generationSettings() {
   using Kind = GenerationSetting::Kind;
-  static constexpr GenerationSetting rows[] = {
+  static const GenerationSetting rows[] = {
 #define ATTN_NUMBER(name, field, least, most, otherwise, expected)                                 \
   {#name, Kind::Number, least, most, otherwise, ""},
 #define ATTN_WHOLE(name, field, least, most, otherwise, expected)                                  \
   {#name, Kind::Whole, least, most, otherwise, ""},
 #define ATTN_CHOICE(name, field, words, otherwise, expected)                                       \
-  {#name, Kind::Choice, 0, 0, otherwise, words},
+  {#name, Kind::Choice, 0, double(llvm::StringRef(words).count(',')), otherwise, words},
 #define ATTN_TOKENS(name, field, count) {#name, Kind::Tokens, 0, 0, 0, ""},
 #define ATTN_SEQUENCES(name, field, count) {#name, Kind::Sequences, 0, 0, 0, ""},
 #include "runtime/include/attn/settings.def"
@@ -22,34 +23,39 @@ llvm::ArrayRef<GenerationSetting> attn::generationSettings() {
   return rows;
 }
 
-static std::string besideDefinition(llvm::StringRef name) { return ("attn." + name).str(); }
-
-static Attribute attributeOf(UnfoldOp op, llvm::StringRef name) {
-  Attribute own = op->getAttr(name);
-  return own ? own : op->getAttr(besideDefinition(name));
-}
-
-void attn::addNumber(UnfoldOp op, llvm::StringRef name, double value) {
-  if (!op->getAttr(name))
-    op->setAttr(besideDefinition(name), FloatAttr::get(Float64Type::get(op.getContext()), value));
-}
-
-void attn::addTokens(UnfoldOp op, llvm::StringRef name, llvm::ArrayRef<int64_t> tokens) {
-  if (!op->getAttr(name) && !tokens.empty())
-    op->setAttr(besideDefinition(name), DenseI64ArrayAttr::get(op.getContext(), tokens));
+const GenerationSetting *attn::findSetting(llvm::StringRef name) {
+  auto rows = generationSettings();
+  auto found = llvm::find_if(rows, [&](const GenerationSetting &row) { return row.name == name; });
+  return found == rows.end() ? nullptr : found;
 }
 
 double attn::numberOf(UnfoldOp op, const GenerationSetting &setting) {
-  Attribute attribute = attributeOf(op, setting.name);
-  if (auto number = dyn_cast_or_null<FloatAttr>(attribute))
-    return number.getValueAsDouble();
-  if (auto number = dyn_cast_or_null<IntegerAttr>(attribute))
-    return double(number.getInt());
-  return setting.otherwise;
+  auto number = op.getSettings().getAs<FloatAttr>(setting.name);
+  return number ? number.getValueAsDouble() : setting.otherwise;
 }
 
 llvm::SmallVector<int64_t> attn::tokensOf(UnfoldOp op, const GenerationSetting &setting) {
-  if (auto tokens = dyn_cast_or_null<DenseI64ArrayAttr>(attributeOf(op, setting.name)))
-    return llvm::SmallVector<int64_t>(tokens.asArrayRef());
-  return {};
+  auto tokens = op.getSettings().getAs<DenseI64ArrayAttr>(setting.name);
+  return tokens ? llvm::SmallVector<int64_t>(tokens.asArrayRef()) : llvm::SmallVector<int64_t>();
+}
+
+LogicalResult attn::verifySettings(UnfoldOp op) {
+  for (NamedAttribute said : op.getSettings()) {
+    const GenerationSetting *row = findSetting(said.getName());
+    if (!row)
+      return op.emitOpError("expected a setting of generation, but got ") << said.getName();
+    if (row->isList()) {
+      if (!isa<DenseI64ArrayAttr>(said.getValue()))
+        return op.emitOpError("expected tokens for ")
+               << said.getName() << ", but got " << said.getValue();
+      continue;
+    }
+    auto number = dyn_cast<FloatAttr>(said.getValue());
+    bool isWhole = row->kind != GenerationSetting::Kind::Number;
+    double value = number ? number.getValueAsDouble() : row->least - 1;
+    if (value < row->least || value > row->most || (isWhole && std::floor(value) != value))
+      return op.emitOpError("expected ") << said.getName() << " from " << row->least << " to "
+                                         << row->most << ", but got " << said.getValue();
+  }
+  return success();
 }

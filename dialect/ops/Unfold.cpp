@@ -2,6 +2,7 @@
 //
 // attn.unfold: what its entries pass on by name, and verification.
 #include "dialect/Unfold.h"
+#include "dialect/Settings.h"
 
 using namespace mlir;
 using namespace attn;
@@ -85,9 +86,11 @@ LogicalResult UnfoldOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (static_cast<int64_t>(getLimit()) < 1) // unfold_c4
     return emitOpError("expected a limit of at least 1, but got ")
            << static_cast<int64_t>(getLimit());
-  if (static_cast<int64_t>(getBeams()) < 1 ||
-      (getBeams() > 1 && (tokens.getRank() < 1 || !tokens.isDynamicDim(0)))) // unfold_c6
-    return emitOpError("expected at least 1 beam, and several of rows along a dynamic axis");
+  if (failed(verifySettings(*this))) // unfold_c7
+    return failure();
+  if (numberOf(*this, *findSetting("beams")) > 1 &&
+      (tokens.getRank() < 1 || !tokens.isDynamicDim(0))) // unfold_c6
+    return emitOpError("expected several beams of rows along a dynamic axis");
   UnfoldWiring wiring(first, step, token, getBegin().has_value());
   for (auto [source, type] : llvm::zip_equal(wiring.sources, step.getArgumentTypes())) {
     Type before =

@@ -437,26 +437,17 @@ void UnfoldBuilder::build() {
     return;
   mlir::OpBuilder &builder = sema.output.header;
   builder.setInsertionPointToEnd(sema.output.module->getBody());
-  // Those that the op defines; the others lie beside.
-  auto number = [&](llvm::StringRef name, double otherwise) {
-    auto found = numbers.find(name);
-    return found == numbers.end() ? otherwise : found->second;
-  };
-  auto whole = [&](llvm::StringRef name, double otherwise) {
-    return static_cast<int64_t>(number(name, otherwise));
-  };
-  auto op = UnfoldOp::create(
-      builder, locate(sema, entry.signature.name.range, entry.signature.name.text),
-      entry.signature.name.text, first.getSymName(), step.getSymName(), token,
-      begin ? builder.getI64IntegerAttr(static_cast<int64_t>(*begin)) : mlir::IntegerAttr(),
-      static_cast<int64_t>(*limit), lists["stop"], llvm::APFloat(number("temperature", 0)),
-      whole("top_k", 0), llvm::APFloat(number("top_p", 1)), llvm::APFloat(number("min_p", 0)),
-      llvm::APFloat(number("repetition", 1)), whole("seed", 0), whole("beams", 1),
-      llvm::APFloat(number("length_penalty", 1)), lists["suppress"], lists["force"]);
+  mlir::NamedAttrList settings;
   for (const auto &[name, value] : numbers)
-    addNumber(op, name, value);
+    settings.set(name, builder.getF64FloatAttr(value));
   for (const auto &[name, tokens] : lists)
-    addTokens(op, name, tokens);
+    if (!tokens.empty())
+      settings.set(name, builder.getDenseI64ArrayAttr(tokens));
+  UnfoldOp::create(builder, locate(sema, entry.signature.name.range, entry.signature.name.text),
+                   entry.signature.name.text, first.getSymName(), step.getSymName(), token,
+                   begin ? builder.getI64IntegerAttr(static_cast<int64_t>(*begin))
+                         : mlir::IntegerAttr(),
+                   static_cast<int64_t>(*limit), settings.getDictionary(builder.getContext()));
 }
 
 void buildUnfolds(Sema &sema) {

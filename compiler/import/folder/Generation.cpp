@@ -11,20 +11,19 @@ namespace attn::importer {
 
 namespace {
 
+/// When a number of a config counts.
+enum class When { Always, Drawn, Beams };
+
 /// A key that is one number of `unfold`, and the value at which it does nothing.
 struct NumberKey {
   StringRef key, setting;
   double idle;
+  When when;
 };
-constexpr NumberKey kRules[] = {{"repetition_penalty", "repetition", 1},
-                                {"encoder_repetition_penalty", "source_repetition", 1},
-                                {"no_repeat_ngram_size", "no_repeat", 0},
-                                {"encoder_no_repeat_ngram_size", "source_no_repeat", 0}},
-                    kDrawing[] = {{"top_p", "top_p", 1},
-                                  {"min_p", "min_p", 0},
-                                  {"typical_p", "typical_p", 1},
-                                  {"epsilon_cutoff", "epsilon", 0},
-                                  {"eta_cutoff", "eta", 0}};
+constexpr NumberKey numberKeys[] = {
+#define ATTN_KEY(setting, key, idle, when) {key, #setting, idle, When::when},
+#include "runtime/include/attn/settings.def"
+};
 
 /// The most tokens of an entry where nothing is said.
 constexpr int64_t kUsualLimit = 256;
@@ -58,7 +57,7 @@ private:
     text += (", " + setting + " = " + value).str();
   }
   void addTokens(StringRef setting, ArrayRef<int64_t> tokens);
-  void addNumbers(ArrayRef<NumberKey> keys);
+  void addNumbers(When when);
   void addLengths();
   void addDrawing();
   void addBeams(int64_t beams);
@@ -104,10 +103,14 @@ void GenerationWriter::addTokens(StringRef setting, ArrayRef<int64_t> tokens) {
     add(setting, listOf(tokens));
 }
 
-void GenerationWriter::addNumbers(ArrayRef<NumberKey> keys) {
-  for (const NumberKey &key : keys)
-    if (std::optional<double> value = at(key.key).number(key.key); value && *value != key.idle)
+void GenerationWriter::addNumbers(When when) {
+  for (const NumberKey &key : numberKeys) {
+    if (key.when != when)
+      continue;
+    std::optional<double> value = at(key.key).number(key.key);
+    if (value && *value != key.idle)
       add(key.setting, numberText(*value));
+  }
 }
 
 /// Lengths count the tokens of the prompt, or the one that a decoder begins with; the numbers of
@@ -142,7 +145,7 @@ void GenerationWriter::addDrawing() {
   if (!(temperature > 0))
     of.refuse("temperature", "more than 0, where `do_sample` is true");
   add("temperature", numberText(temperature));
-  addNumbers(kDrawing);
+  addNumbers(When::Drawn);
   // The default of the published class.
   if (double k = at("top_k").number("top_k").value_or(50); k > 0)
     add("top_k", numberText(k));
@@ -155,9 +158,7 @@ void GenerationWriter::addBeams(int64_t beams) {
   add("beams", Twine(beams));
   if (at("num_beam_groups").number("num_beam_groups").value_or(1) != 1)
     at("num_beam_groups").refuse("num_beam_groups", "1: beams are not chosen in groups");
-  if (std::optional<double> penalty = at("length_penalty").number("length_penalty");
-      penalty && *penalty != 1)
-    add("length_penalty", numberText(*penalty));
+  addNumbers(When::Beams);
   Config &of = at("early_stopping");
   const json::Value *stopping = of.valueAt("early_stopping");
   bool isNever = stopping && stopping->getAsString() == StringRef("never");
@@ -211,7 +212,7 @@ std::string GenerationWriter::settings() {
   addTokens("suppress", at("suppress_tokens").sizes("suppress_tokens"));
   addTokens("suppress_first", at("begin_suppress_tokens").sizes("begin_suppress_tokens"));
   addWords();
-  addNumbers(kRules);
+  addNumbers(When::Always);
   addDecay();
   bool isDrawn = at("do_sample").flag("do_sample", false);
   auto beams = int64_t(at("num_beams").number("num_beams").value_or(1));
