@@ -370,6 +370,8 @@ int attn::runCommandLine(const attn_abi_model &tables, int argc, char **argv, Co
   int code = ExitOk;
   if (command.isHelp) {
     printHelp(command, tables);
+  } else if (command.isVersion) {
+    printf("%s, compiled by attn %s\n", tables.name, tables.version);
   } else if (command.isDescribe) {
     Handles handles;
     if (attn_status status = attn_model_create(&tables, nullptr, &handles.model, &handles.message))

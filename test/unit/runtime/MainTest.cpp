@@ -85,6 +85,7 @@ TEST_F(MainTest, DescribesHelpsAndTimes) {
   for (const char *option : {"--weights", "--input", "--output", "--entry", "--threads", "--device",
                              "--bench", "--describe", "--help"})
     EXPECT_NE(std::string::npos, help.text.find(option)) << option;
+  EXPECT_EQ("Tiny, compiled by attn test\n", tiny("--version").text);
   Finished described = tiny("--describe");
   EXPECT_EQ(0, described.code);
   EXPECT_NE(std::string::npos, described.text.find("entry run(x: f32[B, D]) -> logits: f32[B, K]"));
