@@ -14,7 +14,20 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 21
+/* How many settings of generation there are: the rows of settings.def. */
+enum {
+  ATTN_SETTING_COUNT = 0
+#define ATTN_NUMBER(name, field, least, most, otherwise, expected) +1
+#define ATTN_WHOLE(name, field, least, most, otherwise, expected) +1
+#define ATTN_CHOICE(name, field, words, otherwise, expected) +1
+#define ATTN_TOKENS(name, field, count) +1
+#define ATTN_SEQUENCES(name, field, count) +1
+#include "settings.def"
+};
+
+/* Layout 21 of these tables. An artifact holds a value for each setting, so one more row of
+ * settings.def is another version, too. */
+#define ATTN_ABI_VERSION (21 * 100 + ATTN_SETTING_COUNT)
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
