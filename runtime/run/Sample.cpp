@@ -27,9 +27,7 @@ public:
   Distribution(float *scores, int64_t count, double temperature, float largest)
       : scores(scores), count(count), temperature(temperature), largest(largest) {}
 
-  double weight(int64_t token) const {
-    return std::exp((double(scores[token]) - double(largest)) / temperature);
-  }
+  double weight(int64_t token) const { return weightOf(scores[token]); }
   bool isKept(int64_t token) const { return orderOf(scores[token]) >= least; }
   double sum() const {
     double sum = 0;
@@ -42,6 +40,9 @@ public:
   /// Keeps of what is kept the largest scores: as few as have `amount` together, each counting as
   /// 1, or as its weight. Equal scores are all kept or none.
   void keepLargest(double amount, bool byWeight);
+  /// Keeps the largest whose terms of the entropy of the 100 largest sum up to at most `share` of
+  /// it, and the largest one at least. Equal scores are all kept or none.
+  void keepEntropy(double share);
   /// Keeps scores of at least `share` of the largest's weight.
   void keepAbove(double share);
   /// Keeps those whose surprise is nearest to the entropy, as few as have `mass` together. Scores
@@ -49,6 +50,9 @@ public:
   void keepTypical(double mass);
 
 private:
+  double weightOf(float score) const {
+    return std::exp((double(score) - double(largest)) / temperature);
+  }
   /// The least order that as few of the largest orders have that their amounts are `amount`.
   template <class Order> uint32_t boundOf(Order order, double amount, bool byWeight) const;
 
@@ -92,6 +96,35 @@ void Distribution::keepLargest(double amount, bool byWeight) {
     least = bound;
 }
 
+void Distribution::keepEntropy(double share) {
+  constexpr int most = 100;
+  float top[most]; // falling
+  int size = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (!isKept(i) || (size == most && scores[i] <= top[most - 1]))
+      continue;
+    int at = size < most ? size++ : most - 1;
+    for (; at > 0 && top[at - 1] < scores[i]; --at)
+      top[at] = top[at - 1];
+    top[at] = scores[i];
+  }
+  double terms[most], sum = 0, entropy = 0, before = 0;
+  for (int i = 0; i < size; ++i)
+    sum += terms[i] = weightOf(top[i]);
+  for (int i = 0; i < size; ++i) {
+    double p = terms[i] / sum;
+    entropy += terms[i] = p > 0 ? -p * std::log(p) : 0;
+  }
+  int kept = 0;
+  for (double behind = 0; kept < size; ++kept, before = behind) {
+    behind = before + terms[kept];
+    if (kept > 0 && behind > share * entropy)
+      break;
+  }
+  if (uint32_t order = orderOf(top[kept - 1]); order > least)
+    least = order;
+}
+
 void Distribution::keepAbove(double share) {
   float bound = float(double(largest) + temperature * std::log(share));
   uint32_t order = orderOf(bound);
@@ -121,6 +154,8 @@ void Distribution::keepTypical(double mass) {
 
 /// Keeps what a sampling keeps of a distribution.
 static void keep(const attn_sampling &sampling, Distribution &kept) {
+  if (sampling.topH > 0)
+    kept.keepEntropy(sampling.topH);
   if (sampling.topK > 0)
     kept.keepLargest(sampling.topK, /*byWeight=*/false);
   if (sampling.topP < 1)

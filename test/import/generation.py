@@ -91,8 +91,8 @@ def check_words(folder):
     make("gpt2", folder, seed=1)
     for said, keys in [("limit = 63, temperature = 1, top_k = 50, seed = 1", dict(do_sample=True)),
                        ("temperature = 1, seed = 1", dict(do_sample=True, top_k=0)),
-                       ("temperature = 0.7, top_p = 0.9, min_p = 0.1, typical_p = 0.5, epsilon = 0.01, eta = 0.02, top_k = 5, seed = 1",
-                        dict(do_sample=True, temperature=0.7, top_p=0.9, min_p=0.1, typical_p=0.5, epsilon_cutoff=0.01, eta_cutoff=0.02, top_k=5)),
+                       ("temperature = 0.7, top_h = 0.4, top_p = 0.9, min_p = 0.1, typical_p = 0.5, epsilon = 0.01, eta = 0.02, top_k = 5, seed = 1",
+                        dict(do_sample=True, temperature=0.7, top_h=0.4, top_p=0.9, min_p=0.1, typical_p=0.5, epsilon_cutoff=0.01, eta_cutoff=0.02, top_k=5)),
                        ("limit = 63, repetition = 1.5)", dict(repetition_penalty=1.5, temperature=0.1, top_p=0.2, length_penalty=3, early_stopping=True)),
                        ("beams = 3, length_penalty = 2, early_stopping = never)", dict(num_beams=3, length_penalty=2, early_stopping="never")),
                        ("limit = 29, max_length = 30, min_length = 9, bad_words = ((1, 2)))", dict(max_length=30, min_length=9, bad_words_ids=[[1, 2]])),

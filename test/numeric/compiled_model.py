@@ -15,7 +15,7 @@ class Tensor(ctypes.Structure):
 class Sampling(ctypes.Structure):
     _fields_ = [("temperature", ctypes.c_float), ("topP", ctypes.c_float), ("minP", ctypes.c_float), ("repetition", ctypes.c_float),
                 ("topK", ctypes.c_int32), ("seed", ctypes.c_uint64), ("typicalP", ctypes.c_float), ("epsilon", ctypes.c_float),
-                ("eta", ctypes.c_float)]
+                ("eta", ctypes.c_float), ("topH", ctypes.c_float)]
 
 
 class Generation(ctypes.Structure):

@@ -47,6 +47,12 @@ def kept(scores, numbers, ids):
     """The probabilities of what may be drawn behind these tokens."""
     scores = processed(scores, ids, len(ids), [], LIMIT, {**NOTHING, "repetition_penalty": numbers["repetition"]})
     p = np.exp((scores - scores.max()) / numbers["temperature"])
+    if share := numbers.get("topH", 0):
+        order = np.argsort(-p, kind="stable")
+        q = p[order][:100] / p[order][:100].sum()
+        terms = np.where(q > 0, -q * np.log(np.maximum(q, 1e-300)), 0)
+        size = max(int((np.cumsum(terms) <= share * terms.sum()).sum()), 1)
+        p[p < p[order[size - 1]]] = 0
     if numbers["topK"]:
         p[p < np.sort(p)[::-1][:numbers["topK"]][-1]] = 0
     order = np.argsort(-p)
@@ -103,7 +109,7 @@ def check_drawn(model, rng, weights, rounds):
     for round_ in range(rounds):
         numbers = dict(temperature=float(rng.choice([0.5, 1, 2])), topP=float(rng.choice([1, 0.9, 0.5])), topK=int(rng.choice([0, 5, 1])),
                        minP=float(rng.choice([0, 0.1])), repetition=float(rng.choice([1, 1.3])), typicalP=float(rng.choice([0, 0.5, 0.9])),
-                       epsilon=float(rng.choice([0, 0.05])), eta=float(rng.choice([0, 0.1])))
+                       epsilon=float(rng.choice([0, 0.05])), eta=float(rng.choice([0, 0.1])), topH=float(rng.choice([0, 0.4, 0.8])))
         ids = rng.integers(0, V, (3, 5), dtype=np.int32)
         run = lambda seed: [array.copy() for array in
                             model.run("generate", [ids], generation=model.generation("generate", seed=seed, stopCount=0, **numbers))]
@@ -112,8 +118,14 @@ def check_drawn(model, rng, weights, rounds):
         for row in range(3):
             check_row(ids[row], tokens[row], LIMIT, weights, [], numbers)
     # The first token of many seeds is distributed as it should be: chi squared over what is likely.
-    ids, draws = rng.integers(0, V, (1, 6), dtype=np.int32), 2000
-    numbers = dict(temperature=1.5, topP=0.95, topK=12, minP=0.0, repetition=1.0, typicalP=0.95, epsilon=0.01)
+    for numbers in (dict(temperature=1.5, topP=0.95, topK=12, minP=0.0, repetition=1.0, typicalP=0.95, epsilon=0.01),
+                    dict(temperature=1.5, topP=1.0, topK=0, minP=0.0, repetition=1.0, topH=0.6)):
+        check_distribution(model, rng, weights, numbers)
+    print(f"drawn: {rounds} settings")
+
+
+def check_distribution(model, rng, weights, numbers, draws=2000):
+    ids = rng.integers(0, V, (1, 6), dtype=np.int32)
     p = kept(logits(ids, weights)[0, -1], numbers, ids[0])
     seen = np.zeros(V)
     for seed in range(draws):
@@ -122,7 +134,8 @@ def check_drawn(model, rng, weights, rounds):
     live = p > 0
     chi = ((seen[live] - draws * p[live]) ** 2 / (draws * p[live])).sum()
     assert chi < 45, f"chi squared {chi:.1f} of {live.sum()} tokens"
-    print(f"drawn: {rounds} settings, chi squared {chi:.1f} of {live.sum()} tokens")
+    assert 1 < live.sum() < V, "the settings leave out nothing"
+    print(f"{numbers}: chi squared {chi:.1f} of {live.sum()} tokens")
 
 
 def random_rules(rng, prompt):

@@ -332,19 +332,20 @@ ATTN_API attn_status attn_run(attn_context *context, int32_t entry, const attn_t
 
 /* How a token is chosen by the scores for all of them. With `temperature` 0 it is the first of the
  * largest score. Else it is drawn: scores are divided by the temperature, and of their softmax the
- * `topK` largest are kept (0: all), of these the fewest that sum up to `topP` (1: all), those of at
- * least `minP` times the largest (0: all), the fewest nearest to the entropy that sum up to
- * `typicalP` (0 and 1: all; Meister et al. 2022), those of at least `epsilon`, and those of at
- * least the smaller of `eta` and sqrt(eta) * exp(-entropy) (0: all; Hewitt et al. 2022). Each of
- * these counts what the ones before have kept as all. Before, the scores of tokens of the same row
- * are divided by `repetition` where they are positive, and multiplied where they are negative (1:
- * left alone; Keskar et al. 2019). The same seed draws the same tokens, with any number of threads.
- */
+ * largest are kept whose terms -p log p sum up to at most `topH` of the entropy of the 100 largest,
+ * and the largest one at least (0: all; Potraghloo et al. 2025), of these the `topK` largest (0:
+ * all), of these the fewest that sum up to `topP` (1: all), those of at least `minP` times the
+ * largest (0: all), the fewest nearest to the entropy that sum up to `typicalP` (0 and 1: all;
+ * Meister et al. 2022), those of at least `epsilon`, and those of at least the smaller of `eta` and
+ * sqrt(eta) * exp(-entropy) (0: all; Hewitt et al. 2022). Each of these counts what the ones before
+ * have kept as all. Before, the scores of tokens of the same row are divided by `repetition` where
+ * they are positive, and multiplied where they are negative (1: left alone; Keskar et al. 2019).
+ * The same seed draws the same tokens, with any number of threads. */
 typedef struct {
   float temperature, topP, minP, repetition;
   int32_t topK;
   uint64_t seed;
-  float typicalP, epsilon, eta;
+  float typicalP, epsilon, eta, topH;
 } attn_sampling;
 
 /* Chooses a token: its number in `scores`, of which there are `count`, and which the penalty for
