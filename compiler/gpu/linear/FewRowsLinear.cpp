@@ -72,7 +72,8 @@ private:
   Values loadPiece(Value pointer, Value element);
   Value loadElement(Value row, Value element);
   Values readRow(int64_t row, Value step);
-  int64_t elementBytes() const; ///< in memory, of what is an element in shared memory
+  /// Of an element in memory, which is one in shared memory, too.
+  int64_t elementBytes() const { return takesBytes(shape.precision) ? 4 : input.elementBytes; }
 
   // Sums.
   Value multiplyAdd(Value x, Value weight, Value sum);
@@ -196,10 +197,6 @@ Value FewRowsLinear::part(Value word, int64_t number) {
 }
 
 //===-- rows --------------------------------------------------------------------------------===//
-
-int64_t FewRowsLinear::elementBytes() const {
-  return takesBytes(shape.precision) ? 4 : input.elementBytes;
-}
 
 /// Four elements in one piece, at a multiple of their size.
 FewRowsLinear::Values FewRowsLinear::loadPiece(Value pointer, Value element) {
