@@ -44,12 +44,11 @@ static bool parseDevice(const char *text, int32_t &gpu) {
 
 namespace {
 
-/// A row of ProgramOptions.def.
+/// What a row of ProgramOptions.def says, in the order of `texts`.
 struct ProgramOption {
-  const char *name, *group;
-  const char *meta;                                  ///< null: it has no value
-  bool (*take)(Command &command, const char *value); ///< false where the value is not as expected
-  const char *expected, *help;
+  const char *group, *name, *meta, *help; ///< no meta: it has no value
+
+  bool hasValue() const { return *meta; }
 };
 
 /// A group of options in the help.
@@ -57,41 +56,66 @@ struct OptionGroup {
   const char *name, *title;
 };
 
-constexpr ProgramOption programOptions[] = {
-#define ATTN_ROW(group, name, meta, expected, help, expression)                                    \
-  {name,                                                                                           \
-   #group,                                                                                         \
-   meta,                                                                                           \
-   [](Command &command, [[maybe_unused]] const char *value) -> bool { return expression; },                           \
-   expected,                                                                                       \
-   help},
-#define ATTN_PROGRAM_FLAG(group, name, field, help)                                                \
-  ATTN_ROW(group, name, nullptr, "", help, command.field = true)
-#define ATTN_FLAG(group, name, field, verbs, help) ATTN_PROGRAM_FLAG(group, name, field, help)
-#define ATTN_TEXT(group, name, field, meta, verbs, help)                                           \
-  ATTN_ROW(group, name, meta, "", help, (command.field = value))
-#define ATTN_TEXTS(group, name, field, meta, verbs, help)                                          \
-  ATTN_ROW(group, name, meta, "", help, command.field.push(value))
-#define ATTN_PAIRS(group, name, field, meta, expected, verbs, help)                                \
-  ATTN_ROW(group, name, meta, expected, help, parseSetting(value, command.field))
-#define ATTN_COUNT(group, name, field, least, most, expected, verbs, help)                         \
-  ATTN_ROW(group, name, "N", expected, help, parseCount(value, least, most, command.field))
-#define ATTN_DEVICE(group, name, field, meta, expected, verbs, help)                               \
-  ATTN_ROW(group, name, meta, expected, help, parseDevice(value, command.field))
-#define ATTN_SETTING(group, name, setting, meta, verbs, help)                                      \
-  ATTN_ROW(group, name, meta, "", help,                                                            \
-           command.choices.push({"--" name, SettingName::setting, value}))
+// The texts of all rows are one string: each pointer in a table would be a relocation.
+constexpr char texts[] =
+#define ATTN_VALUED(group, name, meta, verbs, help) #group "\0" name "\0" meta "\0" help "\0"
+#define ATTN_PROGRAM_FLAG(group, name, field, help) ATTN_VALUED(group, name, "", , help)
+#define ATTN_FLAG(group, name, field, verbs, help) ATTN_VALUED(group, name, "", verbs, help)
 #include "main/ProgramOptions.def"
-#undef ATTN_ROW
-};
-constexpr int optionCount = int(sizeof programOptions / sizeof programOptions[0]);
+    ;
+
+constexpr int optionCount = 0
+#define ATTN_VALUED(group, name, meta, verbs, help) +1
+#define ATTN_PROGRAM_FLAG(group, name, field, help) +1
+#define ATTN_FLAG(group, name, field, verbs, help) +1
+#include "main/ProgramOptions.def"
+    ;
 
 constexpr OptionGroup optionGroups[] = {
 #define ATTN_GROUP(group, title) {#group, title},
 #include "main/ProgramOptions.def"
 };
 
+/// All rows.
+struct OptionRows {
+  ProgramOption rows[optionCount];
+
+  OptionRows() {
+    const char *at = texts;
+    auto next = [&] {
+      const char *text = at;
+      at += strlen(at) + 1;
+      return text;
+    };
+    for (ProgramOption &row : rows)
+      row.group = next(), row.name = next(), row.meta = next(), row.help = next();
+  }
+};
+
 } // namespace
+
+/// Sets what a row's option sets. Null, or what was expected in the place of `value`.
+static const char *take(int row, Command &command, const char *value) {
+  int next = 0;
+#define ATTN_ROW(expected, expression)                                                             \
+  if (row == next++)                                                                               \
+    return (expression) ? nullptr : expected;
+#define ATTN_PROGRAM_FLAG(group, name, field, help) ATTN_ROW("", command.field = true)
+#define ATTN_FLAG(group, name, field, verbs, help) ATTN_ROW("", command.field = true)
+#define ATTN_TEXT(group, name, field, meta, verbs, help) ATTN_ROW("", (command.field = value))
+#define ATTN_TEXTS(group, name, field, meta, verbs, help) ATTN_ROW("", command.field.push(value))
+#define ATTN_PAIRS(group, name, field, meta, expected, verbs, help)                                \
+  ATTN_ROW(expected, parseSetting(value, command.field))
+#define ATTN_COUNT(group, name, field, least, most, expected, verbs, help)                         \
+  ATTN_ROW(expected, parseCount(value, least, most, command.field))
+#define ATTN_DEVICE(group, name, field, meta, expected, verbs, help)                               \
+  ATTN_ROW(expected, parseDevice(value, command.field))
+#define ATTN_SETTING(group, name, setting, meta, verbs, help)                                      \
+  ATTN_ROW("", command.choices.push({"--" name, SettingName::setting, value}))
+#include "main/ProgramOptions.def"
+#undef ATTN_ROW
+  return nullptr;
+}
 
 /// Whether an argument is an option in full, which may be followed by `=` and its value.
 static bool isSpelled(const char *argument, const ProgramOption &option) {
@@ -105,7 +129,8 @@ static int unknownOption(const char *argument, Error &error) {
   error.set(ATTN_INVALID_ARGUMENT, "U0001", "unknown option `%s`", argument);
   const char *name = argument + strspn(argument, "-"), *nearest = nullptr;
   size_t length = strcspn(name, "="), best = length / 4 + 2;
-  for (const ProgramOption &option : programOptions) {
+  const OptionRows options;
+  for (const ProgramOption &option : options.rows) {
     size_t distance = editDistance(name, length, option.name, strlen(option.name), best);
     if (distance < best)
       best = distance, nearest = option.name;
@@ -121,12 +146,13 @@ static int wrongOption(const ProgramOption &option, const char *problem, Error &
 }
 
 int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
+  const OptionRows options;
   option longOptions[optionCount + 1] = {};
   // What getopt_long returns: a row's number above all characters.
   constexpr int firstRow = 256;
   for (int i = 0; i < optionCount; ++i)
-    longOptions[i] = {programOptions[i].name,
-                      programOptions[i].meta ? required_argument : no_argument, nullptr,
+    longOptions[i] = {options.rows[i].name,
+                      options.rows[i].hasValue() ? required_argument : no_argument, nullptr,
                       firstRow + i};
   if (argc > 0 && argv[0])
     command.program = argv[0];
@@ -143,17 +169,18 @@ int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
       continue;
     }
     // getopt_long takes beginnings of names, too, which a later option could make ambiguous.
-    if (row < firstRow || !isSpelled(argv[at], programOptions[row - firstRow]))
+    if (row < firstRow || !isSpelled(argv[at], options.rows[row - firstRow]))
       return unknownOption(argv[at], error);
-    const ProgramOption &option = programOptions[row - firstRow];
+    const ProgramOption &option = options.rows[row - firstRow];
     if (isFlag)
       return wrongOption(option, "takes no value", error);
-    if (isMissing || (option.meta && !*optarg))
+    if (isMissing || (option.hasValue() && !*optarg))
       return wrongOption(option, "needs a value", error);
-    if (option.take(command, optarg))
+    const char *expected = take(row - firstRow, command, optarg);
+    if (!expected)
       continue;
     error.set(ATTN_INVALID_ARGUMENT, "U0002", "`--%s %s`: expected %s", option.name, optarg,
-              option.expected);
+              expected);
     return usage(error);
   }
 }
@@ -218,8 +245,7 @@ static void printWords(const char *text, int indent) {
 
 static void printOption(const ProgramOption &option) {
   constexpr int indent = 26;
-  int column =
-      printf("  --%s%s%s", option.name, option.meta ? " " : "", option.meta ? option.meta : "");
+  int column = printf("  --%s%s%s", option.name, option.hasValue() ? " " : "", option.meta);
   printf("%*s", column < indent ? indent - column : 1, "");
   printWords(option.help, indent);
 }
@@ -228,9 +254,10 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
   printf("usage: %s [options]\n\nRuns the model %s.%s\n", command.program, tables.name,
          tables.embedded ? " Its weights are embedded: --weights names others." : "");
   printEntries(tables);
+  const OptionRows options;
   for (const OptionGroup &group : optionGroups) {
     printf("\n%s:\n", group.title);
-    for (const ProgramOption &option : programOptions)
+    for (const ProgramOption &option : options.rows)
       if (strcmp(option.group, group.name) == 0)
         printOption(option);
   }
