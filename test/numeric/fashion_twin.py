@@ -3,7 +3,7 @@
 """PyTorch's classes for the 10,000 test images of Fashion-MNIST, with the committed weights.
 
     fashion_twin.py --weights W.safetensors --output classes.npy [--images X.npy] [--logits Y.npy] [--limit N]
-    fashion_twin.py --agree A.npy B.npy --at-least 9998
+    fashion_twin.py --agree A.npy B.npy --at-least 9998 [--limit N]
     fashion_twin.py --pictures DIR 3
 
 `--images` writes the normalised input tensor, for programs that take it as it is. `--agree`
@@ -43,7 +43,7 @@ def main():
     arg.add_argument("--at-least", type=int, default=9998)
     opt = arg.parse_args()
     if opt.agree:
-        a, b = (np.load(path) for path in opt.agree)
+        a, b = (np.load(path)[: opt.limit] for path in opt.agree)
         if a.shape != b.shape:
             sys.exit(f"shapes differ: {a.shape} and {b.shape}")
         print(f"{(a == b).sum()} of {len(a)} classes agree, at least {opt.at_least} expected")
