@@ -12,10 +12,11 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gguf_file import FORMATS, draw, write_gguf
-from make import FAMILIES, NOMIC, bert_shapes, gpt2_shapes, llama, llama_shapes, nomic_shapes, pair
+from make import FAMILIES, NOMIC, llama
 from measured import measured
 from numpy_layers import linear
 from program import call, run
+from shapes import bert_shapes, gpt2_shapes, llama_shapes, nomic_shapes, pair
 from text_models import bert as bert_twin, gpt2 as gpt2_twin, llama as llama_twin, nomic_bert as nomic_twin, sentence
 
 BOUND = 1e-5

@@ -9,9 +9,10 @@ from PIL import Image
 import javascript_tokenizers as tokenizers
 from javascript_library import Folder
 from javascript_texts import LABELS, check_ids, largest, texts_for
-from make import (backbone_weights, beit, clip, clip_shapes, detr_shapes, random_weights, sam_shapes, swin, swin_shapes, vit, vit_shapes)
+from make import backbone_weights, beit, clip, random_weights, swin, vit
 from picture_models import clip as clip_twin, detr as detr_twin, sam as sam_twin, swin as swin_twin, vit as vit_twin
 from program import call
+from shapes import clip_shapes, detr_shapes, sam_shapes, swin_shapes, vit_shapes
 
 LOOSE = 0.1  # root mean square of the distance of two resizings, in deviations: the library's lie up to a sixth of a pixel apart
 

@@ -4,9 +4,9 @@ import numpy as np
 
 import javascript_tokenizers as tokenizers
 from javascript_library import Folder, write_json
-from make import (GEMMA, NOMIC, bert, bert_shapes, gpt2_shapes, llama, llama_shapes, modernbert, modernbert_shapes, nomic_shapes,
-                  random_weights)
+from make import GEMMA, NOMIC, bert, llama, modernbert, random_weights
 from make_tokenizers import make_texts
+from shapes import bert_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, nomic_shapes
 from text_models import bert as bert_twin, gpt2 as gpt2_twin, llama as llama_twin, modernbert as modernbert_twin, nomic_bert as nomic_twin
 
 BOUND, POSITIONS = 1e-4, 64

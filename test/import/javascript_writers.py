@@ -6,8 +6,9 @@ from PIL import Image
 import javascript_tokenizers as tokenizers
 from javascript_library import Folder, write_json
 from javascript_texts import Margin, POSITIONS, check_ids, generation_keys, liven, sizes, texts_for, unsettle
-from make import bart, bart_shapes, random_weights, t5, t5_shapes, trocr, trocr_shapes, vit
+from make import bart, random_weights, t5, trocr, vit
 from picture_models import trocr_memory, trocr_scores
+from shapes import bart_shapes, t5_shapes, trocr_shapes
 from text_models import T5, bart_memory, bart_scores
 
 FIRST = {"bart": "model.shared.weight", "marian": "model.shared.weight", "t5": "shared.weight"}

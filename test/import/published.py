@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from make import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, nomic_shapes, sam_shapes,
-                  swin_shapes, t5_shapes, trocr_shapes, vit_shapes)
+from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, nomic_shapes, sam_shapes,
+                    swin_shapes, t5_shapes, trocr_shapes, vit_shapes)
 
 BERT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
             max_position_embeddings=512, type_vocab_size=2, vocab_size=30522, pad_token_id=0)

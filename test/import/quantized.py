@@ -13,10 +13,11 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gguf import small
-from make import FAMILIES, llama_shapes, random_weights
+from make import FAMILIES, random_weights
 from measured import measured
 from program import call, optimised, run
 from quantized_file import awq, fp8, gptq, mxfp4, write_shards
+from shapes import llama_shapes
 from text_models import llama as llama_twin
 
 BOUND = 1e-5

@@ -13,8 +13,9 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "numeric"))
-from make import bart, bart_shapes, random_weights
+from make import bart, random_weights
 from program import call
+from shapes import bart_shapes
 from sound_twin import log_mel, wav
 from text_models import bart_memory, bart_scores
 from vit_twin import write_safetensors

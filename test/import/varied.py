@@ -11,8 +11,9 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from make import GEMMA, bert, bert_shapes, gpt2_shapes, llama, llama_shapes, pair, random_weights
+from make import GEMMA, bert, llama, random_weights
 from program import call, run
+from shapes import bert_shapes, gpt2_shapes, llama_shapes, pair
 from text_models import bert as bert_twin, gpt2 as gpt2_twin, llama as llama_twin, sentence
 from vit_twin import write_safetensors
 

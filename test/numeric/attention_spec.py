@@ -67,6 +67,17 @@ def moved(x, axes, order):
     return np.ascontiguousarray(x.transpose([axes.index(axis) for axis in order]))
 
 
+def case(method):
+    """Marks a method of a setting that makes a case."""
+    method.is_case = True
+    return method
+
+
+def odd(rng, low, high):
+    """A number that is drawn: of sizes, most of which fill no vector."""
+    return int(rng.integers(low, high))
+
+
 class Setting:
     """Sizes, and tensors of them: a query [B, H, T, E], keys [B, H, S, E] and values [B, H, S, F]."""
 
