@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints the ten longest files, the ten longest functions and the ten classes with most methods of compiler/, dialect/, runtime/ and
-tools/, as universal-ctags sees them, and fails where one is above the limit and no known exception, or where a header is guarded
+"""Prints the ten longest files, and the ten longest functions and the ten classes with most methods of compiler/, dialect/, runtime/
+and tools/, as universal-ctags sees them, and fails where one is above the limit and no known exception, or where a header is guarded
 by other means than `#pragma once`.
 
 usage: sizes.py SOURCE KNOWN
@@ -20,7 +20,8 @@ ROOTS = ("compiler", "dialect", "runtime", "tools")
 # Lines of a function from its name to its last brace; methods that a class declares, inherited ones left out.
 LIMITS = {"file": 500, "function": 80, "class": 40}
 UNITS = {"file": "lines", "function": "lines", "class": "methods"}
-SOURCES = (".cpp", ".c", ".h", ".td", ".def")
+FILE_ROOTS = (*ROOTS, "examples", "test")
+SOURCES = (".cpp", ".c", ".h", ".td", ".def", ".py")
 
 CTAGS = ["ctags", "--languages=C,C++", "--langmap=C++:+.h", "--output-format=json", "--fields=+neKsS", "--c++-kinds=+p",
          "--sort=no", "-f", "-", "-R", *ROOTS]
@@ -61,7 +62,7 @@ def measure(tags):
 def read_files(source):
     """Files as (lines, path, path), and what is wrong with the guards of headers."""
     sizes, problems = [], []
-    for path in sorted(path for root in ROOTS for path in (source / root).rglob("*") if path.suffix in SOURCES):
+    for path in sorted(path for root in FILE_ROOTS for path in (source / root).rglob("*") if path.suffix in SOURCES):
         text, name = path.read_text(), str(path.relative_to(source))
         sizes.append((text.count("\n"), name, name))
         if path.suffix == ".h" and text.count("#pragma once\n") != 1:
