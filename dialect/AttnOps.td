@@ -88,11 +88,11 @@ def Attn_UnfoldOp : AttnOp<"unfold", [Symbol, DeclareOpInterfaceMethods<SymbolUs
     `token` of `step` takes the tokens of all rows. Its other inputs are results of the step before of the same name, of `first` where no step gives
     them, or inputs of this entry: those of `first`, then what `step` takes besides. Caches are emptied before.
 
-    A row ends before a token of the setting `stop`, or with `limit` tokens. Results are tokens [rows..., limit], -1 behind a row's end, their numbers [rows...],
-    and what `step` gives and does not take, [limit, ...], 0 where no step was.
+    A row ends before a token of the setting `stop`, or with `limit` tokens. Results are tokens [rows..., limit], -1 behind a row's end, their
+    numbers [rows...], and what `step` gives and does not take, [limit, ...], 0 where no step was.
 
     `settings` say how the token is chosen, by the names of rows of runtime/include/attn/settings.def: a number is an f64, a list of tokens an array of
-    i64. What is not said has the value of its row. "Generation" in compiler/frontend/README.md says what each does.
+    i64. What is not said has the value of its row. "Settings of a generation" in compiler/frontend/REFERENCE.md says what each does.
 
     With `beams` above 1, the step is run with all hypotheses as rows, `beams` for each of this entry's, along an axis known only when running.
   }];

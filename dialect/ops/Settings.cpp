@@ -51,11 +51,13 @@ LogicalResult attn::verifySettings(UnfoldOp op) {
       continue;
     }
     auto number = dyn_cast<FloatAttr>(said.getValue());
+    double value = number ? number.getValueAsDouble() : std::nan("");
     bool isWhole = row->kind != GenerationSetting::Kind::Number;
-    double value = number ? number.getValueAsDouble() : row->least - 1;
-    if (value < row->least || value > row->most || (isWhole && std::floor(value) != value))
-      return op.emitOpError("expected ") << said.getName() << " from " << row->least << " to "
-                                         << row->most << ", but got " << said.getValue();
+    bool isInRange = value >= row->least && value <= row->most; // NaN is in none
+    if (!isInRange || (isWhole && std::floor(value) != value))
+      return op.emitOpError("expected ")
+             << (isWhole ? "a whole number" : "a number") << " from " << row->least << " to "
+             << row->most << " for " << said.getName() << ", but got " << said.getValue();
   }
   return success();
 }

@@ -67,7 +67,7 @@ attn.unfold @generate from @first then @step token 0 limit 4 settings {top_q = 0
 !scores = tensor<4x8xf32, #attn.axes<"B", "V">>
 func.func private @first() -> !scores
 func.func private @step(tensor<4xi32, #attn.axes<"B">> {attn.name = "token"}) -> !scores
-// expected-error@+1 {{expected "top_p" from 0.000000e+00 to 1.000000e+00, but got 2.000000e+00 : f64}}
+// expected-error@+1 {{expected a number from 0.000000e+00 to 1.000000e+00 for "top_p", but got 2.000000e+00 : f64}}
 attn.unfold @generate from @first then @step token 0 limit 4 settings {top_p = 2.0 : f64}
 
 // -----
@@ -76,7 +76,7 @@ attn.unfold @generate from @first then @step token 0 limit 4 settings {top_p = 2
 !scores = tensor<4x8xf32, #attn.axes<"B", "V">>
 func.func private @first() -> !scores
 func.func private @step(tensor<4xi32, #attn.axes<"B">> {attn.name = "token"}) -> !scores
-// expected-error@+1 {{expected "no_repeat" from 0.000000e+00 to 2.147484e+09, but got 5.000000e-01 : f64}}
+// expected-error@+1 {{expected a whole number from 0.000000e+00 to 2.147484e+09 for "no_repeat", but got 5.000000e-01 : f64}}
 attn.unfold @generate from @first then @step token 0 limit 4 settings {no_repeat = 0.5 : f64}
 
 // -----
@@ -87,3 +87,21 @@ func.func private @first() -> !scores
 func.func private @step(tensor<4xi32, #attn.axes<"B">> {attn.name = "token"}) -> !scores
 // expected-error@+1 {{expected tokens for "stop", but got 1.000000e+00 : f64}}
 attn.unfold @generate from @first then @step token 0 limit 4 settings {stop = 1.0 : f64}
+
+// -----
+
+// unfold_c7
+!scores = tensor<4x8xf32, #attn.axes<"B", "V">>
+func.func private @first() -> !scores
+func.func private @step(tensor<4xi32, #attn.axes<"B">> {attn.name = "token"}) -> !scores
+// expected-error@+1 {{expected a number from 0.000000e+00 to 1.000000e+00 for "min_p", but got 0x7FF8000000000000 : f64}}
+attn.unfold @generate from @first then @step token 0 limit 4 settings {min_p = 0x7FF8000000000000 : f64}
+
+// -----
+
+// unfold_c7
+!scores = tensor<4x8xf32, #attn.axes<"B", "V">>
+func.func private @first() -> !scores
+func.func private @step(tensor<4xi32, #attn.axes<"B">> {attn.name = "token"}) -> !scores
+// expected-error@+1 {{expected a number from 0.000000e+00 to 1.000000e+00 for "min_p", but got 1 : i64}}
+attn.unfold @generate from @first then @step token 0 limit 4 settings {min_p = 1 : i64}
