@@ -64,8 +64,7 @@ static const char *apply(const Choice &choice, attn_generation &generation,
   const NumberSetting &row = numberSetting(choice.setting);
   bool isGood =
       row.words ? parseWord(choice.value, row.words, value) : parseNumber(choice.value, value);
-  if (!isGood || value < row.least || value > row.most ||
-      (row.isWhole && std::floor(value) != value))
+  if (!isGood || !row.takes(value))
     return row.expected;
   row.set(generation, value);
   return nullptr;

@@ -70,7 +70,7 @@ const char *attn::wrongList(const attn_generation &numbers) {
 
 const NumberSetting *attn::wrongNumber(const attn_generation &numbers) {
   for (const NumberSetting &row : numberRows)
-    if (double value = row.get(numbers); !(value >= row.least && value <= row.most))
+    if (!row.takes(row.get(numbers)))
       return &row;
   return nullptr;
 }

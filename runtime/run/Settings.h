@@ -4,6 +4,7 @@
 #pragma once
 
 #include "attn/abi.h"
+#include <cmath>
 
 namespace attn {
 
@@ -16,6 +17,11 @@ struct NumberSetting {
   const char *expected;
   void (*set)(attn_generation &numbers, double value);
   double (*get)(const attn_generation &numbers);
+
+  /// Whether it may have a value, which is no NaN.
+  bool takes(double value) const {
+    return value >= least && value <= most && (!isWhole || std::floor(value) == value);
+  }
 };
 
 /// All settings by name: those that are numbers in the order of their rows, then the lists; the
