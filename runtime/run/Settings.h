@@ -34,7 +34,7 @@ enum class SettingName {
 #define ATTN_TOKENS(name, field, count) name,
 #define ATTN_SEQUENCES(name, field, count) name,
 #include "attn/settings.def"
-  limit
+  limit // NOLINT(readability-identifier-naming): named as in a spec, as the rows
 };
 
 /// The row of a setting that is a number.

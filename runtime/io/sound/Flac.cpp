@@ -79,10 +79,15 @@ bool attn::decodeFlac(const unsigned char *bytes, size_t size, double seconds, S
   auto status = FLAC__stream_decoder_init_stream(decoder, readBytes, nullptr, nullptr, nullptr,
                                                  nullptr, takeFrame, nullptr, takeError, &reading);
   reading.isFull |= status == FLAC__STREAM_DECODER_INIT_STATUS_MEMORY_ALLOCATION_ERROR;
-  bool isGood = status == FLAC__STREAM_DECODER_INIT_STATUS_OK &&
-                FLAC__stream_decoder_process_until_end_of_stream(decoder) && !*problem;
-  reading.isFull |=
-      FLAC__stream_decoder_get_state(decoder) == FLAC__STREAM_DECODER_MEMORY_ALLOCATION_ERROR;
+  bool isGood = status == FLAC__STREAM_DECODER_INIT_STATUS_OK;
+  // The decoder says that memory is lacking where a block of metadata is too short for its
+  // identifier. It keeps none of these blocks.
+  if (isGood && !FLAC__stream_decoder_process_until_end_of_metadata(decoder) && !*problem)
+    snprintf(problem, 256, "its metadata before byte %zu cannot be read", reading.at);
+  isGood =
+      isGood && !*problem && FLAC__stream_decoder_process_until_end_of_stream(decoder) && !*problem;
+  reading.isFull |= !*problem && FLAC__stream_decoder_get_state(decoder) ==
+                                     FLAC__STREAM_DECODER_MEMORY_ALLOCATION_ERROR;
   uint64_t total = FLAC__stream_decoder_get_total_samples(decoder);
   bool isSame = FLAC__stream_decoder_finish(decoder);
   FLAC__stream_decoder_delete(decoder);
