@@ -28,7 +28,6 @@ config.substitutions.append(("%source", config.attn_source))
 config.substitutions.append(("%exits", "bash " + os.path.join(config.test_source_root, "exits.sh")))
 config.substitutions.append(("%build", config.attn_build))
 config.substitutions.append(("%replay", os.path.join(config.attn_build, "test", "fuzz", "replay")))
-config.substitutions.append(("%fuzz_seconds", "20" if os.environ.get("ATTN_FULL_TESTS") == "1" else "5"))
 config.substitutions.append(
     ("%fuzz", " ".join(["bash", os.path.join(config.test_source_root, "fuzz", "run.sh"), os.path.join(config.attn_build, "test", "fuzz")]))
 )

@@ -42,7 +42,11 @@ if ((sanitize)); then
 fi
 
 echo "== build"
-tools/build.sh
+targets=(all)
+if ((full)); then
+  targets+=(fuzzers)
+fi
+tools/build.sh "${targets[@]}"
 echo "== style"
 check clang-format bash -c 'git ls-files "*.cpp" "*.h" "*.c" | xargs clang-format-22 --dry-run --Werror'
 if ((full)); then

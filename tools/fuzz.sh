@@ -31,7 +31,7 @@ for target in "${targets[@]}"; do
   # A fuzzer ends at the first input that its reader does not survive.
   while ((SECONDS < end && found < 10)); do
     code=0
-    test/fuzz/run.sh "$PWD/build/test/fuzz" "$folder" $((end - SECONDS)) "$target" >"$folder/log" 2>&1 || code=$?
+    test/fuzz/run.sh "$PWD/build/test/fuzz" "$folder" "$((end - SECONDS))s" "$target" >"$folder/log" 2>&1 || code=$?
     executions=$((executions + $(sed -n 's/^stat::number_of_executed_units: *//p' "$folder/log" | tail -n 1 || true) + 0))
     if ((code != 0)); then
       found=$((found + 1))
