@@ -2,7 +2,6 @@
 //
 // Stages by pass managers, each on a module of its own where others are wanted, too.
 #include "compiler/Lowering.h"
-#include "compiler/Stages.h"
 #include "compiler/gpu/ptx/Ptx.h"
 #include "compiler/support/Errors.h"
 #include "compiler/transforms/KernelChoice.h"
@@ -14,11 +13,6 @@
 using namespace mlir;
 
 namespace attn {
-
-void printStage(ModuleOp module, llvm::raw_ostream &stream) {
-  module.print(stream, OpPrintingFlags().enableDebugInfo());
-  stream << '\n';
-}
 
 LogicalResult Lowering::dump(ModuleOp module, Stage stage, llvm::StringRef target) {
   if (options.dumpStages.empty())
@@ -150,29 +144,6 @@ OwningOpRef<ModuleOp> Lowering::plan(bool gpu) {
     if (failed(make(*module, stage, /*level=*/nullptr, gpu)))
       return nullptr;
   return module;
-}
-
-llvm::SmallVector<Staged> lowerTo(ModuleOp model, Stage until, const CompileOptions &options) {
-  Lowering lowering(model, options);
-  const TargetSet &targets = options.targets;
-  // What is of no target is made for the sake of either.
-  if ((until < Stage::Memory || !targets.levels.empty()) && failed(lowering.run(until)))
-    return {};
-  if (until <= Stage::Memory && lowering.shared)
-    lowering.perTarget.push_back({std::move(lowering.shared), {}, nullptr});
-  if (until >= Stage::Memory && !targets.chips.empty() && failed(lowering.runGpus(until)))
-    return {};
-  return std::move(lowering.perTarget);
-}
-
-std::optional<llvm::SmallVector<std::string>> kernelNames(ModuleOp model,
-                                                          const CompileOptions &options) {
-  OwningOpRef<ModuleOp> memory =
-      Lowering(model, options).plan(/*gpu=*/options.targets.levels.empty());
-  if (!memory)
-    return std::nullopt;
-  return llvm::map_to_vector(kernelsOf(*memory),
-                             [](const NamedKernel &kernel) { return kernel.name; });
 }
 
 } // namespace attn

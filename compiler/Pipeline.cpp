@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The stages in order, and why their passes stand in this order.
-#include "compiler/Stages.h"
+#include "compiler/Pipeline.h"
 #include "compiler/codegen/Codegen.h"
 #include "compiler/cpu/Passes.h"
 #include "compiler/emit/EntryWrappers.h"
 #include "compiler/emit/LowerToLlvm.h"
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/gpu/Passes.h"
-#include "compiler/gpu/ptx/Ptx.h"
 #include "compiler/transforms/Passes.h"
-#include "dialect/AttnDialect.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -42,12 +33,9 @@ std::string nameOf(Stage stage, llvm::StringRef target) {
   return (stageName(stage) + (target.empty() ? "" : ".") + target).str();
 }
 
-void registerDialects(DialectRegistry &registry) {
-  registry
-      .insert<AttnDialect, arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect,
-              math::MathDialect, memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
-  registerLlvmTranslation(registry);
-  registerPtx(registry);
+void printStage(ModuleOp module, llvm::raw_ostream &stream) {
+  module.print(stream, OpPrintingFlags().enableDebugInfo());
+  stream << '\n';
 }
 
 //===-- the stages --------------------------------------------------------------------------===//

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The compiler on one page: the stages in order, from a checked model to machine code.
+// The stages of the compiler in order, and the passes of each:
 //
 //   attn -> fused -> memory -> tiled -> kernels -> llvm -> object      for CPUs
 //                 -> memory ----------> kernels -> PTX                 for GPUs
@@ -12,15 +12,9 @@
 #include "compiler/emit/CompileOptions.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include <memory>
+#include "mlir/Pass/PassManager.h"
 #include <optional>
 #include <string>
-
-namespace mlir {
-class DialectRegistry;
-} // namespace mlir
 
 namespace attn {
 
@@ -32,9 +26,6 @@ enum class Stage { Attn, Fused, Memory, Tiled, Kernels, Llvm, Object };
 llvm::StringRef stageName(Stage stage);
 std::optional<Stage> parseStage(llvm::StringRef name);
 
-/// Registers what compilation needs in a context's registry.
-void registerDialects(mlir::DialectRegistry &registry);
-
 /// The module of a stage, for CPUs per level from `tiled` on; GPUs have one of `memory`, and one of
 /// `kernels` per chip.
 struct Staged {
@@ -43,39 +34,30 @@ struct Staged {
   const CpuTarget *level = nullptr; ///< of a CPU
 };
 
-/// Lowers an attn-stage module up to `until` (not past Llvm), for all levels, then all chips.
-/// Errors are reported through MLIR's diagnostics; an empty result says that there were some.
-llvm::SmallVector<Staged> lowerTo(mlir::ModuleOp model, Stage until, const CompileOptions &options);
+/// The passes that make a stage of the one before it; `gpu`: planned for GPUs.
+void addStage(mlir::OpPassManager &passes, mlir::ModuleOp model, const CompileOptions &options,
+              Stage stage, const CpuTarget *level, bool gpu = false);
 
-/// Prints a stage with the places of its ops in the spec (dialect/Locations.h).
-void printStage(mlir::ModuleOp module, llvm::raw_ostream &stream);
+/// Those that make the kernels stage of a chip of GPUs' memory stage.
+void addGpuKernels(mlir::OpPassManager &passes, const GpuTarget &chip,
+                   const CompileOptions &options);
 
-/// What the kernels of a model are called, those that remarks and profiles name; for the GPU where
-/// there is no CPU level among the options. Nothing after an error has been reported.
-std::optional<llvm::SmallVector<std::string>> kernelNames(mlir::ModuleOp model,
-                                                          const CompileOptions &options);
+/// What GPUs' memory stage is called after: one for all chips.
+inline constexpr llvm::StringRef allChips = "gpu";
+
+/// The name of a level, empty where there is none.
+inline llvm::StringRef nameOf(const CpuTarget *level) {
+  return level ? level->name : llvm::StringRef();
+}
+
+/// "kernels.sm_80", or "memory" where it is of no target.
+std::string nameOf(Stage stage, llvm::StringRef target);
 
 /// The passes of every stage, `fused: builtin.module(...)` a line, as `attn-opt --pass-pipeline`
 /// takes them, and LLVM's of objects and PTX, as `opt -passes` does.
 std::string printPipelines(mlir::ModuleOp model, const CompileOptions &options);
 
-/// Machine code and tables of a model (attn-stage module) as one relocatable ELF object, or
-/// assembly text. Null after an error has been reported. The object defines `attn_model_<name>`
-/// (runtime/include/attn/abi.h).
-std::unique_ptr<llvm::MemoryBuffer> compileToObject(mlir::ModuleOp model,
-                                                    const CompileOptions &options);
-std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(mlir::ModuleOp model,
-                                                      const CompileOptions &options);
-
-/// The code that assembly and objects are made of, as LLVM's text, before LLVM optimises it.
-std::optional<std::string> compileToLlvmIr(mlir::ModuleOp model, const CompileOptions &options);
-
-/// The kernels of a model for the GPUs of `options`, as PTX, under their names where there are
-/// several. Nothing after an error has been reported.
-std::optional<std::string> compileToPtx(mlir::ModuleOp model, const CompileOptions &options);
-
-/// Remarks on the kernels of each GPU of `options`, with their registers where there is an
-/// assembler (gpu/AssemblyRemarks.h). Failure after an error has been reported.
-mlir::LogicalResult explainGpus(mlir::ModuleOp model, const CompileOptions &options);
+/// Prints a stage with the places of its ops in the spec (dialect/Locations.h).
+void printStage(mlir::ModuleOp module, llvm::raw_ostream &stream);
 
 } // namespace attn

@@ -3,7 +3,7 @@
 // Turns as JSON, which templates take, and answers as turns.
 #include "session/Chat.h"
 #include "base/Utf8.h"
-#include "text/Unicode.h"
+#include "text/steps/Unicode.h"
 
 using namespace attn;
 

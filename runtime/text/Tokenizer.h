@@ -4,11 +4,11 @@
 #pragma once
 
 #include "attn/text.h"
-#include "text/AddedTokens.h"
-#include "text/Decoder.h"
-#include "text/Model.h"
-#include "text/PostProcessor.h"
-#include "text/PreTokenizer.h"
+#include "text/steps/AddedTokens.h"
+#include "text/steps/Decoder.h"
+#include "text/steps/PostProcessor.h"
+#include "text/steps/PreTokenizer.h"
+#include "text/steps/TokenModel.h"
 
 namespace attn {
 

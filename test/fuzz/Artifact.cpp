@@ -2,7 +2,7 @@
 //
 // Compiled models as `attn inspect` reads them.
 #include "Targets.h"
-#include "tools/attn/ArtifactReport.h"
+#include "tools/attn/artifact/ArtifactReport.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace attn;

@@ -2,7 +2,7 @@
 //
 // The config.json of a checkpoint's folder: an import ends with a spec that parses, formatted, or
 // says why not. What the text has under "tensors" are the names of those that are there.
-#include "compiler/import/folder/Folder.h"
+#include "compiler/import/checkpoint/Folder.h"
 #include "Targets.h"
 #include "compiler/frontend/format/Formatter.h"
 #include "compiler/frontend/syntax/Parser.h"

@@ -2,7 +2,7 @@
 //
 // Text of a spec -> attn-stage module -> what follows, as far as small models go.
 #include "Targets.h"
-#include "compiler/Pipeline.h"
+#include "compiler/Compiler.h"
 #include "compiler/frontend/Frontend.h"
 #include "compiler/frontend/syntax/Diagnostics.h"
 #include "dialect/AttnDialect.h"

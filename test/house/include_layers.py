@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reads the `#include "..."` lines of compiler/, dialect/, runtime/ and tools/, and fails where folders include each
-other in a circle, or where a file of the runtime includes one of a layer above its own. A folder is a directory; what
-does not lie in one of the four (LLVM, generated files) is left out.
+other in a circle, or where a file of the runtime includes one of a layer above its own. A folder is a directory, but sema
+with all below it is the front end's: its walk is recursive. What does not lie in one of the four (LLVM, generated files) is
+left out.
 
 usage: include_layers.py SOURCE KNOWN
 
@@ -14,6 +15,9 @@ import collections
 import pathlib
 import re
 import sys
+
+# What counts as a part of another folder, with all below it.
+PARTS = {"compiler/frontend/sema": "compiler/frontend"}
 
 ROOTS = ("compiler", "dialect", "runtime", "tools")
 
@@ -41,6 +45,14 @@ def find(source, file, name):
     return None
 
 
+def folder_of(file):
+    folder = str(file.parent)
+    for part, whole in PARTS.items():
+        if folder == part or folder.startswith(part + "/"):
+            return whole
+    return folder
+
+
 def read_includes(source):
     """{(folder, included folder): ["FILE includes FILE", ...]}, of different folders below ROOTS."""
     edges = collections.defaultdict(list)
@@ -53,8 +65,8 @@ def read_includes(source):
                 if target is None or target.parts[0] not in ROOTS:
                     continue
                 own = file.relative_to(source)
-                if own.parent != target.parent:
-                    edges[str(own.parent), str(target.parent)].append(f"{own} includes {target}")
+                if folder_of(own) != folder_of(target):
+                    edges[folder_of(own), folder_of(target)].append(f"{own} includes {target}")
     return edges
 
 

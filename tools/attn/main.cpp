@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // attn: the driver. A verb, its options, an exit code (Report.h).
-#include "Report.h"
-#include "Reproducer.h"
-#include "Verbs.h"
 #include "compiler/support/InputFile.h"
 #include "io/File.h"
 #include "main/ReadFiles.h"
+#include "tools/attn/support/Report.h"
+#include "tools/attn/support/Reproducer.h"
+#include "tools/attn/verbs/Verbs.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
@@ -16,12 +16,9 @@ using namespace attn::tool;
 static int runVerb(const CommandLine &line) {
   using Verb = int (*)(const llvm::opt::InputArgList &);
   static constexpr std::pair<llvm::StringRef, Verb> verbs[] = {
-      {"check", runCheck},     {"inspect", runInspect},   {"fmt", runFmt},
-      {"import", runImport},   {"tokenize", runTokenize},
-#ifdef ATTN_HAS_COMPILER
-      {"compile", runCompile}, {"run", runRun},           {"bench", runBench},
-      {"verify", runVerify},   {"explain", runExplain},
-#endif
+      {"check", runCheck},       {"inspect", runInspect}, {"fmt", runFmt}, {"import", runImport},
+      {"tokenize", runTokenize}, {"compile", runCompile}, {"run", runRun}, {"bench", runBench},
+      {"verify", runVerify},     {"explain", runExplain},
   };
   for (auto [name, verb] : verbs)
     if (line.verb == name)

@@ -3,7 +3,7 @@
 // The module that is built: where its header ends, which symbols it has; and the types that an
 // editor is told.
 #include "compiler/frontend/sema/Output.h"
-#include "compiler/frontend/sema/Types.h"
+#include "compiler/frontend/sema/sizes/Types.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

@@ -5,8 +5,8 @@
 #include "base/Utf8.h"
 #include "io/File.h"
 #include "io/Gguf.h"
-#include "text/Unicode.h"
 #include "text/jinja/Interpreter.h"
+#include "text/steps/Unicode.h"
 #include <sys/stat.h>
 
 using namespace attn;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Expressions as they run.
-#include "text/Unicode.h"
 #include "text/jinja/Interpreter.h"
+#include "text/steps/Unicode.h"
 #include <cmath>
 
 using namespace attn;

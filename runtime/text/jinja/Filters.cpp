@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Filters: what stands behind `|`.
-#include "text/Unicode.h"
 #include "text/jinja/FilterCall.h"
+#include "text/steps/Unicode.h"
 #include <cerrno>
 #include <cmath>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Filters of the items of a list or dictionary: those that choose, map, sort or add them up.
-#include "text/Unicode.h"
 #include "text/jinja/FilterCall.h"
+#include "text/steps/Unicode.h"
 #include <cmath>
 
 using namespace attn;

@@ -2,8 +2,8 @@
 //
 // Tokens, one kind after the other, and where errors are.
 #include "text/jinja/Lexer.h"
-#include "text/Unicode.h"
 #include "text/jinja/Value.h"
+#include "text/steps/Unicode.h"
 #include <cstdarg>
 #include <cstdio>
 

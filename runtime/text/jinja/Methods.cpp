@@ -2,8 +2,8 @@
 //
 // Methods of strings, mappings and lists. Those of Python that change what they are of are refused,
 // as in the published libraries.
-#include "text/Unicode.h"
 #include "text/jinja/Interpreter.h"
+#include "text/steps/Unicode.h"
 
 using namespace attn;
 using namespace attn::jinja;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What filters and methods of strings share.
-#include "text/Unicode.h"
 #include "text/jinja/Interpreter.h"
+#include "text/steps/Unicode.h"
 #include <utf8proc.h>
 
 using namespace attn;

@@ -2,7 +2,7 @@
 //
 // Values: how they are made, compared, searched and cut.
 #include "text/jinja/Value.h"
-#include "text/Unicode.h"
+#include "text/steps/Unicode.h"
 
 using namespace attn;
 using namespace attn::jinja;

@@ -3,8 +3,8 @@
 // The values of templates: those of Python that they use. Nothing but namespaces changes.
 #pragma once
 
-#include "text/JsonTree.h"
 #include "text/jinja/Memory.h"
+#include "text/steps/JsonTree.h"
 
 namespace attn::jinja {
 

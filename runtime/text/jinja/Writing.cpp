@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Values as text: as Python prints them, and as JSON.
-#include "text/Unicode.h"
 #include "text/jinja/Value.h"
+#include "text/steps/Unicode.h"
 #include <cmath>
 #include <cstdio>
 

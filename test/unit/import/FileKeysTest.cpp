@@ -2,7 +2,7 @@
 //
 // What becomes of the keys of files beside config.json: those of tokenizers, processors and packed
 // weights, and the values of GGUF files.
-#include "compiler/import/folder/Keys.h"
+#include "compiler/import/checkpoint/Keys.h"
 #include "compiler/support/Json.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -75,8 +75,8 @@ llvm::StringSet<> quotedIn(StringRef text, StringRef from, StringRef to) {
 }
 
 TEST(FileKeysTest, WhatRowsSayThatRunsReadOfTokenizersTheyRead) {
-  std::string settings = sourceOf("runtime/text/Settings.cpp"),
-              roles = sourceOf("runtime/text/Classes.cpp"),
+  std::string settings = sourceOf("runtime/text/files/Settings.cpp"),
+              roles = sourceOf("runtime/text/files/Classes.cpp"),
               templates = sourceOf("runtime/text/jinja/ChatTemplate.cpp");
   llvm::StringSet<> known = quotedIn(settings, "TextSettings::readConfig", "TextSettings::tokenOf");
   for (const auto &more :
@@ -94,7 +94,7 @@ TEST(FileKeysTest, WhatRowsSayThatRunsReadOfTokenizersTheyRead) {
 
 TEST(FileKeysTest, WhatRowsSayThatRunsReadOfGgufFilesTheyRead) {
   llvm::StringSet<> known =
-      quotedIn(sourceOf("runtime/text/ReadGguf.cpp"), "placeOf(", "return place.value");
+      quotedIn(sourceOf("runtime/text/files/ReadGguf.cpp"), "placeOf(", "return place.value");
   std::vector<std::string> said = keysOfRuns("gguf");
   for (StringRef key : said)
     if (key.consume_front("tokenizer.ggml."))

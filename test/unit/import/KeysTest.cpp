@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What becomes of the keys of a folder: each is decided on, and once.
-#include "compiler/import/folder/Keys.h"
+#include "compiler/import/checkpoint/Keys.h"
 #include "compiler/support/Json.h"
 #include "llvm/ADT/STLExtras.h"
 #include <gtest/gtest.h>

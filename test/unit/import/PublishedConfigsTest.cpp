@@ -2,7 +2,7 @@
 //
 // What published folders say: each key of each of their files is decided on, and once. The data are
 // names and values of published_configs.jsonl, whose head says how it is written.
-#include "compiler/import/folder/Folder.h"
+#include "compiler/import/checkpoint/Folder.h"
 #include "compiler/support/Json.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "attn/abi.h"
-#include "compiler/Pipeline.h"
+#include "compiler/Compiler.h"
 #include "test/unit/kernels/EmulatedKernels.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include <memory>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // JSON as a tree, and the small parts that tokenizers are made of: base64, tries, tables.
-#include "text/JsonTree.h"
-#include "text/Charsmap.h"
-#include "text/Vocabulary.h"
+#include "text/steps/JsonTree.h"
+#include "text/steps/Charsmap.h"
+#include "text/steps/Vocabulary.h"
 #include <gtest/gtest.h>
 #include <random>
 #include <string>

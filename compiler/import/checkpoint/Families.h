@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The families of models: who writes the spec of which `model_type`.
+#pragma once
+
+#include "compiler/import/checkpoint/Config.h"
+#include "compiler/import/checkpoint/Folder.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace attn::importer {
+
+/// What a family writes a spec of: its folder, its config, and where the lines of the spec go.
+struct FamilyWriter {
+  const Folder &folder;
+  Config &config;
+  llvm::raw_ostream &os;
+  std::string type;         ///< model_type
+  std::string model;        ///< the model's name in the spec
+  std::string architecture; ///< the first of `architectures`
+  std::string task;         ///< of the architecture: "ForCausalLM", or empty for the bare model
+  std::string within = "";  ///< of a part of another model, what its tensors' names begin with
+
+  /// Whether the tensors are those of a file of llama.cpp or of llama2.c.
+  bool ofLlamaCpp() const { return !folder.renames.empty(); }
+};
+
+/// A family: the values of `model_type` that it reads, and its writer, which leaves what is wrong
+/// in the config.
+struct Family {
+  llvm::ArrayRef<llvm::StringRef> types;
+  void (*write)(FamilyWriter &writer);
+};
+
+/// All families.
+llvm::ArrayRef<Family> families();
+
+/// Decoders of text with rotary positions and norms by the root of mean squares: Llama, Mistral,
+/// Qwen 2 and 3, Gemma 1 to 3, Phi-3; with experts, Mixtral and Qwen 3.
+void writeLlama(FamilyWriter &writer);
+/// Encoders of text: BERT, RoBERTa, XLM-R, DistilBERT, and sentence encoders made of them.
+void writeBert(FamilyWriter &writer);
+/// ModernBERT.
+void writeModernBert(FamilyWriter &writer);
+/// Nomic's BERT, with rotary positions.
+void writeNomicBert(FamilyWriter &writer);
+/// What a sentence encoder makes of the states of tokens, `y`, [B, T, D], of which `lengths` tell
+/// how many are of the text: declarations of the model, statements of the entry, and the axis of
+/// the vector.
+struct Sentence {
+  std::string parameters, body, axis;
+};
+
+/// The modules behind the transformer, whose states have `width` numbers, as modules.json names
+/// them. What is wrong is left in the config.
+Sentence readSentence(FamilyWriter &writer, int64_t width);
+
+/// How many tokens a text has at most, of a transformer that takes `positions`.
+int64_t sentenceLength(FamilyWriter &writer, int64_t positions);
+
+/// Notes the prompt that the published library puts in front of texts.
+void notePrompts(FamilyWriter &writer);
+/// GPT-2.
+void writeGpt2(FamilyWriter &writer);
+/// Encoders and decoders of text and speech: BART, Marian, Whisper.
+void writeBart(FamilyWriter &writer);
+/// Encoders of pictures with decoders of text: TrOCR.
+void writeTrocr(FamilyWriter &writer);
+/// Encoders and decoders with biases by distance: T5.
+void writeT5(FamilyWriter &writer);
+/// Vision transformers: ViT, DeiT, DINOv2, BEiT.
+void writeVit(FamilyWriter &writer);
+/// Swin and Swin v2.
+void writeSwin(FamilyWriter &writer);
+/// SAM's encoder of pictures.
+void writeSam(FamilyWriter &writer);
+/// DETR.
+void writeDetr(FamilyWriter &writer);
+/// Vision transformers of timm.
+void writeTimm(FamilyWriter &writer);
+/// Encoders of texts and pictures into one space: CLIP, SigLIP.
+void writeClip(FamilyWriter &writer);
+
+/// A condition of the layer's number that holds for the layers of a list: of a few numbers, behind
+/// one, or of every so many.
+std::string layersWhere(const std::vector<bool> &holds);
+
+/// How many classes a head has, by the config's labels.
+int64_t classCount(Config &config);
+
+/// A list of numbers as `image input` takes it, one where all are the same; empty where nothing is
+/// said.
+std::string numbersText(Config &from, llvm::StringRef key);
+
+/// How a picture becomes a tensor: its height and width, and the line `image input …`, empty where
+/// nothing says.
+struct Picture {
+  int64_t side, width;
+  std::string line;
+};
+
+/// What preprocessor_config.json says of pictures, which are `side` wide and high where it says
+/// nothing.
+Picture readPicture(FamilyWriter &writer, int64_t side);
+
+/// The same of pictures whose processor keeps the ratio of their sides, a shorter and at most a
+/// longer one: of 4 to 3, unless it says both.
+Picture readFramedPicture(FamilyWriter &writer, int64_t shortest, int64_t longest);
+
+/// The spec's word for an activation of Hugging Face's `ACT2FN`, applied to `x`; an error in the
+/// config where there is none.
+std::string activation(Config &config, llvm::StringRef key, llvm::StringRef otherwise,
+                       llvm::StringRef x);
+
+/// The same of the activation `name`, which is what `key` says in a form of its own.
+std::string activationOf(Config &config, llvm::StringRef key, llvm::StringRef name,
+                         llvm::StringRef x);
+
+/// The lines of entries that run a decoder with a cache: the prompt, a token more, and the loop
+/// over tokens with the numbers of generation_config.json.
+void writeGeneration(FamilyWriter &writer, int64_t capacity);
+
+/// The same for an encoder-decoder model, whose encoder reads `source`.
+void writeEncoderDecoderGeneration(FamilyWriter &writer, llvm::StringRef source, int64_t capacity);
+
+} // namespace attn::importer

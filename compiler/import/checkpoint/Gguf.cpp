@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Files of llama.cpp (GGUF) and of llama2.c as folders of Hugging Face: what their values are
+// called in a config.json. The names of GGUF are those of llama.cpp's gguf-py/gguf/constants.py.
+#include "compiler/import/checkpoint/Folder.h"
+#include "compiler/import/checkpoint/GgufNames.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace attn::importer {
+
+namespace {
+
+/// Makes the config.json of a file's values.
+class GgufConfig {
+public:
+  GgufConfig(const json::Object &values, const GgufFactors &factors, Folder &folder,
+             const GgufKind &kind)
+      : values(values), factors(factors), folder(folder), kind(kind),
+        prefix(kind.architecture.str() + ".") {}
+  Error read();
+
+private:
+  const json::Value *find(StringRef key) const { return findWhole((prefix + key).str()); }
+  /// A value by its whole name, which counts as read.
+  const json::Value *findWhole(StringRef key) const {
+    folder.askedValues.insert(key.str());
+    return values.get(key);
+  }
+  /// What is given for each layer has to be alike in all.
+  Error take(StringRef key, StringRef theirs);
+  Error takeAll(ArrayRef<std::pair<StringRef, StringRef>> keys);
+  /// The rows of a matrix, which is a vector where there is one, as llama.cpp's converter wrote it
+  /// for long; nothing where the tensor is neither.
+  std::optional<int64_t> rowsOf(StringRef tensor) const;
+  Error readTokens();
+  void readGeneration();
+  Error readLlama();
+  Error readBert();
+  Error readPooling();
+  /// Whether tokens see what comes behind them.
+  Error readCausal();
+  Error readRope();
+  Error readScaling();
+  json::Object longRope() const;
+  void readScores();
+  Error readExperts();
+
+  const json::Object &values;
+  const GgufFactors &factors;
+  Folder &folder;
+  const GgufKind &kind;
+  std::string prefix;
+};
+
+} // namespace
+
+Error GgufConfig::take(StringRef key, StringRef theirs) {
+  const json::Value *value = find(key);
+  const json::Array *each = value ? value->getAsArray() : nullptr;
+  if (each && (each->empty() ||
+               !all_of(*each, [&](const json::Value &one) { return one == each->front(); })))
+    return importError("`" + prefix + key + "` differs from layer to layer, which is not read");
+  if (value)
+    folder.config[theirs] = each ? each->front() : *value;
+  return Error::success();
+}
+
+Error GgufConfig::takeAll(ArrayRef<std::pair<StringRef, StringRef>> keys) {
+  for (auto [key, theirs] : keys)
+    if (Error error = take(key, theirs))
+      return error;
+  return Error::success();
+}
+
+std::optional<int64_t> GgufConfig::rowsOf(StringRef tensor) const {
+  auto found = folder.shapes.find(tensor.str());
+  if (found == folder.shapes.end() || found->second.empty() || found->second.size() > 2)
+    return std::nullopt;
+  return found->second.size() == 2 ? found->second[0] : 1;
+}
+
+Error GgufConfig::readRope() {
+  folder.config["rope_theta"] = 10000; // llama.cpp's default
+  if (Error error = take("rope.freq_base", "rope_theta"))
+    return error;
+  if (kind.type == "gemma3_text") { // which older files do not say
+    folder.config["rope_local_base_freq"] = 10000;
+    if (Error error = take("rope.freq_base_swa", "rope_local_base_freq"))
+      return error;
+  }
+  std::optional<int64_t> turned = std::nullopt, features = std::nullopt;
+  if (const json::Value *value = find("rope.dimension_count"))
+    turned = value->getAsInteger();
+  if (const json::Value *value = find("attention.key_length"))
+    features = value->getAsInteger();
+  else if (auto heads = folder.config.getInteger("num_attention_heads"),
+           width = folder.config.getInteger("hidden_size");
+           heads && width && *heads > 0)
+    features = *width / *heads;
+  if (turned && features && *features > 0 && *turned != *features)
+    folder.config["partial_rotary_factor"] = double(*turned) / double(*features);
+  return readScaling();
+}
+
+json::Object GgufConfig::longRope() const {
+  json::Object scaling{{"rope_type", "longrope"},
+                       {"short_factor", json::Array(factors.shortFactors)},
+                       {"long_factor", json::Array(factors.longFactors)}};
+  for (auto [key, theirs] : {std::pair<StringRef, StringRef>("attn_factor", "attention_factor"),
+                             {"original_context_length", "original_max_position_embeddings"}})
+    if (const json::Value *value = find(("rope.scaling." + key).str()))
+      scaling[theirs] = *value;
+  return scaling;
+}
+
+Error GgufConfig::readScaling() {
+  const json::Value *type = find("rope.scaling.type");
+  std::string scaling = type && type->getAsString() ? type->getAsString()->str() : "none";
+  // Files made before llama.cpp had the name tell LongRoPE by its tensors.
+  bool isLong = !factors.longFactors.empty() && !factors.shortFactors.empty();
+  if (isLong && (scaling == "none" || scaling == "longrope")) {
+    folder.config["rope_scaling"] = longRope();
+  } else if (scaling == "longrope") {
+    return importError("`" + prefix +
+                       "rope.scaling.type` is `longrope`, expected the tensors "
+                       "`rope_factors_long.weight` and `rope_factors_short.weight`");
+  } else if (isLong) {
+    return importError("there are tensors of LongRoPE, `rope_factors_long.weight`, but `" + prefix +
+                       "rope.scaling.type` is `" + scaling + "`, expected `longrope`");
+  } else if (scaling == "linear") {
+    const json::Value *factor = find("rope.scaling.factor");
+    folder.config["rope_scaling"] =
+        json::Object{{"rope_type", "linear"}, {"factor", factor ? *factor : json::Value(1)}};
+  } else if (scaling == "yarn") {
+    json::Object yarn{{"rope_type", "yarn"}};
+    for (auto [key, theirs] : {std::pair<StringRef, StringRef>("factor", "factor"),
+                               {"original_context_length", "original_max_position_embeddings"},
+                               {"yarn_beta_fast", "beta_fast"},
+                               {"yarn_beta_slow", "beta_slow"}})
+      if (const json::Value *value = find(("rope.scaling." + key).str()))
+        yarn[theirs] = *value;
+    if (kind.type == "gpt_oss") // which files do not say
+      yarn["truncate"] = false;
+    folder.config["rope_scaling"] = std::move(yarn);
+  } else if (scaling != "none") {
+    return importError(
+        "`" + prefix + "rope.scaling.type` is `" + scaling +
+            "`, expected `none`, `linear`, `yarn` or `longrope`",
+        "write the angles as a `table` and give them to `rotary(x, half, angles = …)`");
+  }
+  return Error::success();
+}
+
+Error GgufConfig::readExperts() {
+  bool isQwen = kind.type == "qwen3_moe";
+  if (isQwen) // as llama.cpp computes them, whatever is said
+    folder.config["norm_topk_prob"] = true;
+  if (kind.type == "gpt_oss")
+    folder.config["swiglu_limit"] = 7;
+  return takeAll(
+      {{"expert_count", isQwen ? "num_experts" : "num_local_experts"},
+       {"expert_used_count", "num_experts_per_tok"},
+       {"expert_feed_forward_length", isQwen ? "moe_intermediate_size" : "intermediate_size"}});
+}
+
+/// Gemma's scores are scaled as llama.cpp does: its largest models by the features that a head
+/// would have if all together were as wide as the model.
+void GgufConfig::readScores() {
+  if (!kind.hasFourNorms)
+    return;
+  int64_t layers = folder.config.getInteger("num_hidden_layers").value_or(0),
+          heads = folder.config.getInteger("num_attention_heads").value_or(1),
+          width = folder.config.getInteger("hidden_size").value_or(0);
+  bool isLargest = layers == (kind.architecture == "gemma2" ? 46 : 62);
+  if (isLargest && heads > 0)
+    folder.config["query_pre_attn_scalar"] = width / heads;
+  else if (auto features = folder.config.getInteger("head_dim"))
+    folder.config["query_pre_attn_scalar"] = *features;
+}
+
+Error GgufConfig::readTokens() {
+  const auto &embedding =
+      *find_if(folder.renames, [](const auto &name) { return name.second == "token_embd"; });
+  std::optional<int64_t> rows = rowsOf(embedding.first + ".weight");
+  if (!rows)
+    return importError("there is no matrix `token_embd.weight` in it");
+  folder.config["vocab_size"] = *rows;
+  folder.config["tie_word_embeddings"] = !folder.has("lm_head.weight");
+  return Error::success();
+}
+
+void GgufConfig::readGeneration() {
+  json::Object generation;
+  for (auto [key, theirs] :
+       {std::pair<StringRef, StringRef>("tokenizer.ggml.eos_token_id", "eos_token_id"),
+        {"tokenizer.ggml.eot_token_id", "eot"}})
+    if (const json::Value *token = findWhole(key))
+      generation[theirs] = *token;
+  if (const json::Value *turn = generation.get("eot")) { // a turn of a chat ends with another
+    const json::Value *end = generation.get("eos_token_id");
+    if (end && *end != *turn)
+      generation["eos_token_id"] = json::Array{*end, *turn};
+    generation.erase("eot");
+  }
+  folder.generation = std::move(generation);
+}
+
+Error GgufConfig::readLlama() {
+  if (Error error = takeAll({{"embedding_length", "hidden_size"},
+                             {"block_count", "num_hidden_layers"},
+                             {"feed_forward_length", "intermediate_size"},
+                             {"attention.head_count", "num_attention_heads"},
+                             {"attention.head_count_kv", "num_key_value_heads"},
+                             {"attention.key_length", "head_dim"},
+                             {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
+                             {"attention.sliding_window", "sliding_window"},
+                             {"context_length", "max_position_embeddings"},
+                             {"attn_logit_softcapping", "attn_logit_softcapping"},
+                             {"final_logit_softcapping", "final_logit_softcapping"}}))
+    return error;
+  if (folder.config.getInteger("sliding_window") == 0) // none
+    folder.config.erase("sliding_window");
+  const json::Value *features = find("attention.key_length"),
+                    *ofValues = find("attention.value_length");
+  if (features && ofValues && *features != *ofValues)
+    return importError("`" + prefix + "attention.value_length` differs from `" + prefix +
+                       "attention.key_length`, which is not read");
+  if (kind.hasExperts)
+    if (Error error = readExperts())
+      return error;
+  if (folder.has("model.layers.0.self_attn.q_proj.bias"))
+    folder.config["attention_bias"] = true;
+  if (Error error = readRope())
+    return error;
+  readScores();
+  if (Error error = readCausal())
+    return error;
+  return readPooling();
+}
+
+/// Which gelu it is files do not say: it is the one that the published models have, of erf.
+Error GgufConfig::readBert() {
+  if (Error error = takeAll({{"embedding_length", "hidden_size"},
+                             {"block_count", "num_hidden_layers"},
+                             {"feed_forward_length", "intermediate_size"},
+                             {"attention.head_count", "num_attention_heads"},
+                             {"attention.layer_norm_epsilon", "layer_norm_eps"},
+                             {"context_length", "max_position_embeddings"}}))
+    return error;
+  return readPooling();
+}
+
+/// A text's vector as llama.cpp's programs give it: pooled, of length 1.
+Error GgufConfig::readPooling() {
+  if (auto rows = rowsOf("embeddings.token_type_embeddings.weight")) // DistilBERT has none
+    folder.config["type_vocab_size"] = *rows;
+  const json::Value *pooling = find("pooling_type");
+  int64_t way = pooling ? pooling->getAsInteger().value_or(-1) : 0;
+  auto classes = rowsOf("classifier.out_proj.weight");
+  if (way == 4 && classes && folder.has("classifier.dense.weight")) {
+    folder.config["architectures"] = json::Array{"BertForSequenceClassification"};
+    folder.config["num_labels"] = *classes;
+    return Error::success();
+  }
+  if (way < 0 || way > 3)
+    return importError("`" + prefix + "pooling_type` is " + std::to_string(way) +
+                       ", expected 0 (none), 1 (the mean of the tokens), 2 (the first one), 3 (the "
+                       "last one), or 4 (a score) with the tensors `cls.weight` and "
+                       "`cls.output.weight`");
+  if (way == 0)
+    return Error::success();
+  StringRef modes[] = {"mean", "cls", "lasttoken"};
+  std::string ofSentences = "sentence_transformers.models.";
+  folder.modules.push_back({ofSentences + "Transformer", "", json::Object()});
+  folder.modules.push_back({ofSentences + "Pooling", "pooling_type",
+                            json::Object{{"pooling_mode", modes[way - 1].str()}}});
+  folder.modules.push_back({ofSentences + "Normalize", "", json::Object()});
+  return Error::success();
+}
+
+Error GgufConfig::readCausal() {
+  const json::Value *causal = find("attention.causal");
+  if (!causal || causal->getAsBoolean().value_or(true))
+    return Error::success();
+  // Of one side alone llama.cpp hides what a window does not reach.
+  if (folder.config.get("sliding_window"))
+    return importError("`" + prefix + "attention.causal` is false, and `" + prefix +
+                       "attention.sliding_window` is there, which are not read together");
+  folder.config["is_causal"] = false;
+  return Error::success();
+}
+
+Error GgufConfig::read() {
+  folder.config["model_type"] = kind.type;
+  folder.config["architectures"] = json::Array{kind.task};
+  if (Error error = readTokens())
+    return error;
+  readGeneration();
+  if (kind.type == "bert")
+    return readBert();
+  bool isNomic = kind.type == "nomic_bert";
+  if (!isNomic && kind.type != "gpt2")
+    return readLlama();
+  if (Error error = takeAll({{"embedding_length", "n_embd"},
+                             {"block_count", "n_layer"},
+                             {"feed_forward_length", "n_inner"},
+                             {"attention.head_count", "n_head"},
+                             {"attention.layer_norm_epsilon", "layer_norm_epsilon"},
+                             {"context_length", "n_positions"},
+                             {"rope.freq_base", "rotary_emb_base"}}))
+    return error;
+  if (isNomic) // which files do not say
+    folder.config["activation_function"] = "swiglu";
+  return isNomic ? readPooling() : Error::success();
+}
+
+Expected<Folder> readGgufModel(StringRef path, const json::Object &values, const Shapes &shapes,
+                               const GgufFactors &factors) {
+  std::string list;
+  auto architecture = values.getString("general.architecture");
+  const json::Value *count =
+      architecture ? values.get((*architecture + ".expert_count").str()) : nullptr;
+  bool hasExperts = count && count->getAsInteger().value_or(0) > 0, isKnown = false;
+  const GgufKind *kind = find_if(ggufKinds(), [&](const GgufKind &one) {
+    list += (list.empty() ? "" : ", ") + one.architecture.str() +
+            (one.hasExperts ? " with experts" : "");
+    bool isSame = architecture && one.architecture == *architecture;
+    isKnown |= isSame;
+    return isSame && one.hasExperts == hasExperts;
+  });
+  if (!architecture)
+    return importError("there is no `general.architecture` in it");
+  if (kind == ggufKinds().end())
+    return importError("no family reads the `general.architecture` `" + *architecture +
+                       (!isKnown     ? "`"
+                        : hasExperts ? "` with experts"
+                                     : "` without experts") +
+                       "; those that are read are " + list);
+  Folder folder;
+  folder.path = path.str();
+  folder.renames = ggufNames(*kind);
+  folder.shapes = shapesThere(shapes, folder.renames);
+  folder.turnsNeighbours = kind->turnsNeighbours;
+  folder.addedOne = kind->addedOne;
+  folder.ropeFactors = factors.all;
+  folder.values = values;
+  folder.askedValues = {"general.architecture", (*architecture + ".expert_count").str()};
+  folder.architecture = architecture->str();
+  if (Error error = GgufConfig(values, factors, folder, *kind).read())
+    return std::move(error);
+  return folder;
+}
+
+Folder readLlama2Model(StringRef path, json::Object config, const Shapes &shapes) {
+  Folder folder;
+  folder.path = path.str();
+  folder.renames = {{"model.embed_tokens", "tok_embeddings"},
+                    {"model.layers", "layers"},
+                    {"model.norm", "norm"},
+                    {"lm_head", "output"},
+                    {"input_layernorm", "attention_norm"},
+                    {"post_attention_layernorm", "ffn_norm"},
+                    {"self_attn.q_proj", "attention.wq"},
+                    {"self_attn.k_proj", "attention.wk"},
+                    {"self_attn.v_proj", "attention.wv"},
+                    {"self_attn.o_proj", "attention.wo"},
+                    {"mlp.gate_proj", "feed_forward.w1"},
+                    {"mlp.down_proj", "feed_forward.w2"},
+                    {"mlp.up_proj", "feed_forward.w3"}};
+  folder.shapes = shapesThere(shapes, folder.renames);
+  folder.turnsNeighbours = true;
+  folder.config = std::move(config);
+  folder.config["model_type"] = "llama";
+  folder.config["architectures"] = json::Array{"LlamaForCausalLM"};
+  folder.config["rms_norm_eps"] = 1e-5;
+  folder.config["rope_theta"] = 10000;
+  return folder;
+}
+
+} // namespace attn::importer

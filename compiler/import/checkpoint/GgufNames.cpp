@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names of a file's tensors -> those of Hugging Face's folder of the same model.
+#include "compiler/import/checkpoint/GgufNames.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace attn::importer {
+
+static constexpr GgufKind kGgufKinds[] = {
+    {"llama", "llama", "LlamaForCausalLM", true},
+    {"qwen2", "qwen2", "Qwen2ForCausalLM"},
+    {"qwen3", "qwen3", "Qwen3ForCausalLM"},
+    {"gemma", "gemma", "GemmaForCausalLM", false, true},
+    {"gemma2", "gemma2", "Gemma2ForCausalLM", false, true, true},
+    {"gemma3", "gemma3_text", "Gemma3ForCausalLM", false, true, true},
+    {"phi3", "phi3", "Phi3ForCausalLM"},
+    {"llama", "mixtral", "MixtralForCausalLM", true, false, false, true},
+    {"qwen3moe", "qwen3_moe", "Qwen3MoeForCausalLM", false, false, false, true},
+    {"gpt2", "gpt2", "GPT2LMHeadModel"},
+    {"bert", "bert", "BertModel"},
+    {"nomic-bert", "nomic_bert", "NomicBertModel"},
+    {"gpt-oss", "gpt_oss", "GptOssForCausalLM", false, false, false, true},
+};
+
+ArrayRef<GgufKind> ggufKinds() { return kGgufKinds; }
+
+static Renames llamaNames(const GgufKind &kind) {
+  Renames names = {
+      {"model.embed_tokens", "token_embd"},
+      {"model.layers", "blk"},
+      {"model.norm", "output_norm"},
+      {"lm_head", "output"},
+      {"input_layernorm", "attn_norm"},
+      {"post_attention_layernorm",
+       kind.hasFourNorms || kind.type == "gpt_oss" ? "post_attention_norm" : "ffn_norm"},
+      {"self_attn.qkv_proj", "attn_qkv"},
+      {"self_attn.q_proj", "attn_q"},
+      {"self_attn.k_proj", "attn_k"},
+      {"self_attn.v_proj", "attn_v"},
+      {"self_attn.o_proj", "attn_output"},
+      {"self_attn.q_norm", "attn_q_norm"},
+      {"self_attn.k_norm", "attn_k_norm"},
+      {"self_attn.sinks", "attn_sinks"},
+      {"self_attn", "attn"},
+      {"mlp.router", "ffn_gate_inp"},
+      {"block_sparse_moe.gate", "ffn_gate_inp"},
+      {"mlp.experts", "ffn_exps"}, // as the runtime calls each of those that are packed
+      {"block_sparse_moe.experts", "ffn_exps"},
+      {"mlp.gate_up_proj", "ffn_up"},
+      {"mlp.gate_proj", "ffn_gate"},
+      {"mlp.up_proj", "ffn_up"},
+      {"mlp.down_proj", "ffn_down"},
+      {"mlp", "ffn"}};
+  if (kind.hasExperts) // else a map that Phi-3 has a part of is called so
+    names.insert(names.begin(), {"mlp.gate", "ffn_gate_inp"});
+  if (kind.hasFourNorms) {
+    names.push_back({"pre_feedforward_layernorm", "ffn_norm"});
+    names.push_back({"post_feedforward_layernorm", "post_ffw_norm"});
+  }
+  return names;
+}
+
+static const Renames &gpt2Names() {
+  static const Renames names = {
+      {"wte", "token_embd"},   {"wpe", "position_embd"},    {"h", "blk"},
+      {"ln_f", "output_norm"}, {"lm_head", "output"},       {"ln_1", "attn_norm"},
+      {"ln_2", "ffn_norm"},    {"attn.c_attn", "attn_qkv"}, {"attn.c_proj", "attn_output"},
+      {"mlp.c_fc", "ffn_up"},  {"mlp.c_proj", "ffn_down"}};
+  return names;
+}
+
+static const Renames &bertNames() {
+  static const Renames names = {{"embeddings.word_embeddings", "token_embd"},
+                                {"embeddings.position_embeddings", "position_embd"},
+                                {"embeddings.token_type_embeddings", "token_types"},
+                                {"embeddings.LayerNorm", "token_embd_norm"},
+                                {"encoder.layer", "blk"},
+                                {"attention.self.query", "attn_q"},
+                                {"attention.self.key", "attn_k"},
+                                {"attention.self.value", "attn_v"},
+                                {"attention.output.dense", "attn_output"},
+                                {"attention.output.LayerNorm", "attn_output_norm"},
+                                {"intermediate.dense", "ffn_up"},
+                                {"output.dense", "ffn_down"},
+                                {"output.LayerNorm", "layer_output_norm"},
+                                {"classifier.out_proj", "cls.output"},
+                                {"classifier.dense", "cls"}};
+  return names;
+}
+
+static const Renames &nomicNames() {
+  static const Renames names = {{"embeddings.word_embeddings", "token_embd"},
+                                {"embeddings.token_type_embeddings", "token_types"},
+                                {"emb_ln", "token_embd_norm"},
+                                {"encoder.layers", "blk"},
+                                {"attn.Wqkv", "attn_qkv"},
+                                {"attn.out_proj", "attn_output"},
+                                {"norm1", "attn_output_norm"},
+                                {"norm2", "layer_output_norm"},
+                                {"mlp.fc11", "ffn_up"},
+                                {"mlp.fc12", "ffn_gate"},
+                                {"mlp.fc2", "ffn_down"}};
+  return names;
+}
+
+Renames ggufNames(const GgufKind &kind) {
+  if (kind.type == "gpt2")
+    return gpt2Names();
+  if (kind.type == "nomic_bert")
+    return nomicNames();
+  return kind.type == "bert" ? bertNames() : llamaNames(kind);
+}
+
+Shapes shapesThere(const Shapes &shapes, const Renames &names) {
+  auto blocks = find_if(
+      names, [](const auto &name) { return name.second == "blk" || name.second == "layers"; });
+  Shapes there;
+  for (auto &[name, shape] : shapes) {
+    std::string theirs = name;
+    for (auto &[hugging, ours] : names) {
+      StringRef rest = name;
+      std::string layer;
+      if (rest.consume_front("blk.") || rest.consume_front("layers.")) {
+        size_t dot = rest.find('.');
+        layer = blocks->first + "." + rest.take_front(dot == StringRef::npos ? 0 : dot + 1).str();
+        rest = rest.drop_front(dot == StringRef::npos ? 0 : dot + 1);
+      }
+      if (rest.starts_with(ours) && (rest.size() == ours.size() || rest[ours.size()] == '.')) {
+        theirs = layer + hugging + rest.drop_front(ours.size()).str();
+        break;
+      }
+    }
+    there[theirs] = shape;
+  }
+  return there;
+}
+
+} // namespace attn::importer

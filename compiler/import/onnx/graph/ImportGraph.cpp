@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bytes of an ONNX file -> a spec, through all stages: constants and sizes, patterns, axes, layers,
+// text.
+#include "compiler/import/onnx/attention/OnnxAttention.h"
+#include "compiler/import/onnx/graph/Contrib.h"
+#include "compiler/import/onnx/graph/GraphWriter.h"
+
+#include "compiler/frontend/format/Formatter.h"
+#include "compiler/frontend/syntax/Parser.h"
+
+using namespace llvm;
+
+namespace attn::importer {
+
+/// The error that lists all nodes that do not fit.
+static Error misfitError(ArrayRef<Misfit> misfits) {
+  std::string text = misfits.size() == 1 ? "a node does not fit:"
+                                         : std::to_string(misfits.size()) + " nodes do not fit:";
+  constexpr size_t most = 1000;
+  for (const Misfit &misfit : misfits.take_front(most)) {
+    text += "\n  ";
+    if (misfit.node) {
+      const OnnxNode &node = *misfit.node->source;
+      bool isStandard = node.domain.empty() || node.domain == "ai.onnx";
+      text += "`" +
+              shown(node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name) +
+              "` (" + (isStandard ? "" : shown(node.domain) + ".") + shown(node.type) + "): ";
+    }
+    text += misfit.why;
+  }
+  if (misfits.size() > most)
+    text += "\n  and " + std::to_string(misfits.size() - most) + " more";
+  return importError(text, "`attn import` reads graphs that are made of the patterns listed in "
+                           "compiler/import/README.md");
+}
+
+/// The formatted spec of a graph. The error lists all nodes that do not fit.
+static Expected<std::string> importGraph(const OnnxGraph &file, const StringMap<int64_t> &sizes,
+                                         TensorLoader load, StringRef weights) {
+  if (file.opset < 11 || file.opset > 25)
+    return importError(file.opset == 0 ? "the model does not say which opset it uses"
+                                       : "the model uses opset " + Twine(file.opset),
+                       "opsets from 11 to 25 are read");
+  Expected<Graph> graph = readGraph(file, sizes, std::move(load));
+  if (!graph)
+    return graph.takeError();
+  std::vector<Misfit> misfits;
+  std::vector<Operation> operations = matchGraph(*graph, misfits);
+  if (!misfits.empty())
+    return misfitError(misfits);
+  for (int output : graph->outputs)
+    if (!(*graph)[output].sizes)
+      return importError("the sizes of the output `" + shown((*graph)[output].name) +
+                         "` are not known");
+  Axes axes(*graph, misfits);
+  axes.run(operations);
+  if (!misfits.empty())
+    return misfitError(misfits);
+  Views views(operations);
+  splitPacked(*graph, operations, axes);
+  std::string text =
+      GraphWriter(*graph, axes, views, std::move(operations), misfits).write(weights);
+  if (!misfits.empty())
+    return misfitError(misfits);
+  frontend::SourceFile source("<import>", text);
+  frontend::DiagnosticEngine diagnostics(source);
+  auto parsed = frontend::parse(source, diagnostics);
+  if (diagnostics.hasErrors())
+    return importError("the graph has names that a spec cannot have");
+  return frontend::format(*parsed, source);
+}
+
+/// Whether a graph is one Attention operator that computes of the graph's inputs alone.
+static bool isOneAttention(const OnnxGraph &graph) {
+  if (graph.nodes.size() != 1 || !graph.constants.empty())
+    return graph.nodes.empty();
+  const OnnxNode &node = graph.nodes.front();
+  return node.type == "Attention" && (node.domain.empty() || node.domain == "ai.onnx");
+}
+
+Expected<OnnxSpec> importOnnx(StringRef bytes, const StringMap<int64_t> &sizes,
+                              const OnnxSource &source) {
+  auto graph = readOnnx(bytes);
+  if (!graph)
+    return graph.takeError();
+  if (!isOneAttention(*graph)) {
+    expandContrib(*graph);
+    auto text = importGraph(*graph, sizes, source.load, source.weights);
+    if (!text)
+      return text.takeError();
+    return OnnxSpec{std::move(*text), !graph->constants.empty()};
+  }
+  auto attention = readAttention(*graph, sizes);
+  if (!attention)
+    return attention.takeError();
+  return OnnxSpec{writeSpec(*attention), false};
+}
+
+} // namespace attn::importer

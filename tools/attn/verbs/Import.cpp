@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `attn import`: the spec of a model that stands in another format.
+#include "compiler/import/Import.h"
+#include "compiler/import/checkpoint/Folder.h"
+
+#include "Verbs.h"
+#include "io/Safetensors.h"
+#include "tools/attn/checkpoints/Checkpoints.h"
+#include "tools/attn/support/Files.h"
+#include "tools/attn/support/Report.h"
+#include "tools/attn/support/RuntimeErrors.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <filesystem>
+
+using namespace llvm;
+
+namespace attn::tool {
+
+/// `--set NAME=N` of each size that the model only names.
+static int readSizes(const opt::InputArgList &args, StringMap<int64_t> &sizes) {
+  for (StringRef item : args.getAllArgValues(OPT_set)) {
+    auto [name, value] = item.rsplit('=');
+    std::optional<int64_t> size = parseNumber(value, 1, INT32_MAX);
+    if (name.empty() || !size)
+      return fail(Usage, "`--set " + item + "`: expected NAME=N, N from 1 to 2147483647");
+    if (!sizes.try_emplace(name, *size).second)
+      return fail(Usage, "`--set " + item + "`: `" + name + "` is set twice");
+  }
+  return Ok;
+}
+
+/// Reports what an importer says of `path`.
+static int failImport(StringRef path, llvm::Error failure) {
+  int code = Internal;
+  handleAllErrors(std::move(failure), [&](const importer::ImportError &error) {
+    code = fail(BadInput, "`" + path + "`: " + error.message, error.help);
+  });
+  return code;
+}
+
+/// That weights are a file of pickles, with the command that converts it.
+static int failPickled(StringRef file) {
+  attn::Error error;
+  error.set(ATTN_BAD_WEIGHTS, "W0201",
+            "`%s` is a PyTorch file, whose reading runs what is in it; expected a safetensors file",
+            file.str().c_str());
+  helpToConvert(error);
+  return failWithError(error);
+}
+
+/// Whether a file is one of PyTorch's by its name.
+static bool isPickled(StringRef file) {
+  return file.ends_with(".bin") || file.ends_with(".pt") || file.ends_with(".pth");
+}
+
+/// Whether a folder has a file of weights; an error that says what it has instead.
+static int checkWeights(StringRef folder) {
+  std::error_code error;
+  std::string pickled;
+  for (sys::fs::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    if (StringRef(at->path()).ends_with(".safetensors"))
+      return Ok;
+    if (isPickled(at->path()) && (pickled.empty() || at->path() < pickled))
+      pickled = at->path();
+  }
+  if (!pickled.empty())
+    return failPickled(pickled);
+  return fail(BadInput, "`" + folder + "`: there are no weights in it",
+              "a folder of Hugging Face has its weights in .safetensors files");
+}
+
+/// `path` from the folder of the file `from` on; as it is where that is standard output.
+static std::string pathFrom(StringRef from, StringRef path) {
+  StringRef folder = sys::path::parent_path(from);
+  if (from == "-" || folder.empty() || sys::path::is_absolute(path))
+    return path.str();
+  std::error_code error;
+  std::filesystem::path near = std::filesystem::proximate(path.str(), folder.str(), error);
+  return error ? path.str() : near.string();
+}
+
+/// The keys of `--allow`, each of which has to be one that is not read.
+static int checkAllowed(ArrayRef<std::string> allowed, const importer::ImportedSpec &spec) {
+  for (StringRef key : allowed) {
+    StringRef nearest;
+    unsigned best = 4;
+    bool isRead = false, isPassed = false;
+    for (const importer::KeyDecision &one : spec.keys) {
+      isPassed |= one.path == key && one.fate == importer::KeyFate::Allowed;
+      isRead |= one.path == key;
+      if (unsigned distance = key.edit_distance(one.path); distance < best)
+        best = distance, nearest = one.path;
+    }
+    if (!isRead)
+      return fail(Usage, "`--allow " + key + "`: no file of the folder has this key",
+                  nearest.empty() ? "" : "did you mean `" + nearest.str() + "`?");
+    if (!isPassed)
+      return fail(Usage, "`--allow " + key + "`: this key is decided on without it");
+  }
+  return Ok;
+}
+
+/// Writes the spec of a folder's model, which has to fit the tensors at `path`.
+static int writeImported(const opt::InputArgList &args, StringRef path, importer::Folder folder) {
+  folder.weights = pathFrom(args.getLastArgValue(OPT_o, "-"), path);
+  for (StringRef list : args.getAllArgValues(OPT_allow))
+    for (StringRef key : split(list, ','))
+      folder.allowed.push_back(key.trim().str());
+  auto spec = importer::importFolder(folder);
+  if (!spec)
+    return failImport(path, spec.takeError());
+  if (int code = checkAllowed(folder.allowed, *spec))
+    return code;
+  if (int code = checkImported(spec->text, path, folder.precisions))
+    return code;
+  if (!folder.precisions.empty()) {
+    spec = importer::importFolder(folder);
+    if (!spec)
+      return failImport(path, spec.takeError());
+  }
+  for (const std::string &note : spec->notes)
+    errs() << "note: " << note << '\n';
+  return writeOutput(args.getLastArgValue(OPT_o, "-"), spec->text);
+}
+
+/// `attn import` of a GGUF file or of a checkpoint of llama2.c.
+static int runImportFile(const opt::InputArgList &args, StringRef path, CheckpointKind kind) {
+  if (args.hasArg(OPT_set))
+    return fail(Usage,
+                "`--set` gives sizes that an ONNX file only names; a checkpoint names them all");
+  std::map<std::string, SmallVector<int64_t>> shapes;
+  json::Object values;
+  if (int code = readShapes(path.str(), shapes))
+    return code;
+  if (kind == CheckpointKind::Llama2) {
+    if (int code = readLlama2Config(path.str(), values))
+      return code;
+    return writeImported(args, path, importer::readLlama2Model(path, std::move(values), shapes));
+  }
+  if (int code = readGgufValues(path.str(), values))
+    return code;
+  importer::GgufFactors factors;
+  for (auto [name, own] : {std::pair("rope_freqs.weight", &factors.all),
+                           {"rope_factors_short.weight", &factors.shortFactors},
+                           {"rope_factors_long.weight", &factors.longFactors}})
+    if (int code = readFloats(path.str(), name, *own))
+      return code;
+  auto folder = importer::readGgufModel(path, values, shapes, factors);
+  if (!folder)
+    return failImport(path, folder.takeError());
+  return writeImported(args, path, std::move(*folder));
+}
+
+static int runImportFolder(const opt::InputArgList &args, StringRef path) {
+  if (args.hasArg(OPT_set))
+    return fail(Usage, "`--set` gives sizes that an ONNX file only names; a folder names them all");
+  auto folder = importer::readFolder(path);
+  if (!folder)
+    return failImport(path, folder.takeError());
+  if (int code = checkWeights(path))
+    return code;
+  if (int code = readShapes(path.str(), folder->shapes))
+    return code;
+  return writeImported(args, path, std::move(*folder));
+}
+
+/// `attn import` of an ONNX file, whose initializers are the weights of what is written.
+static int runImportOnnx(const opt::InputArgList &args, StringRef path,
+                         const StringMap<int64_t> &sizes) {
+  if (args.hasArg(OPT_allow))
+    return fail(Usage, "`--allow` passes keys of a folder's config by; an ONNX file has none");
+  constexpr size_t mostOfOnnx = size_t(1) << 31; // protobuf has no larger ones
+  auto buffer = readInput(path, mostOfOnnx);
+  if (!buffer)
+    return Environment;
+  importer::OnnxSource source;
+  bool isNamed = path.ends_with(".onnx"); // by which its weights are known to be in it
+  if (isNamed)
+    source.weights = pathFrom(args.getLastArgValue(OPT_o, "-"), path);
+  source.load = [&](StringRef name) -> Expected<std::string> {
+    std::string bytes;
+    if (std::string problem = readOnnxTensor(path.str(), name.str(), bytes); !problem.empty())
+      return importer::importError(problem);
+    return bytes;
+  };
+  auto spec = importer::importOnnx(buffer->getBuffer(), sizes, source);
+  if (!spec)
+    return failImport(path, spec.takeError());
+  std::vector<TensorsOfPrecision> none; // of floats alone
+  if (spec->hasWeights && isNamed)
+    if (int code = checkImported(spec->text, path, none))
+      return code;
+  return writeOutput(args.getLastArgValue(OPT_o, "-"), spec->text);
+}
+
+int runImport(const opt::InputArgList &args) {
+  StringRef path = onlyFile(args, "checkpoint or ONNX file");
+  if (path.empty())
+    return Usage;
+  StringMap<int64_t> sizes;
+  if (int code = readSizes(args, sizes))
+    return code;
+  if (path != "-" && sys::fs::is_directory(path))
+    return runImportFolder(args, path);
+  CheckpointKind kind = path == "-" ? CheckpointKind::Other : kindOfCheckpoint(path.str());
+  if (kind == CheckpointKind::Gguf || kind == CheckpointKind::Llama2)
+    return runImportFile(args, path, kind);
+  if (kind == CheckpointKind::Safetensors)
+    return fail(BadInput, "`" + path + "`: weights alone do not say what model they are of",
+                "import the folder that holds config.json beside them");
+  if (isPickled(path))
+    return failPickled(path);
+  return runImportOnnx(args, path, sizes);
+}
+
+} // namespace attn::tool

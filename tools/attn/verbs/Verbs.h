@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The verbs of `attn`, one file each. Each returns the exit code.
+#pragma once
+
+#include "tools/attn/checkpoints/Checkpoints.h"
+#include "tools/attn/support/Options.h"
+
+namespace attn::tool {
+
+/// A function for each verb, of its name.
+int runCheck(const llvm::opt::InputArgList &args);
+int runCompile(const llvm::opt::InputArgList &args);
+int runRun(const llvm::opt::InputArgList &args);
+int runBench(const llvm::opt::InputArgList &args);
+int runVerify(const llvm::opt::InputArgList &args);
+int runExplain(const llvm::opt::InputArgList &args);
+int runInspect(const llvm::opt::InputArgList &args);
+int runImport(const llvm::opt::InputArgList &args);
+int runTokenize(const llvm::opt::InputArgList &args);
+int runFmt(const llvm::opt::InputArgList &args);
+
+/// Prints what of the settings of a folder's tokenizer is left out, or is not done.
+void noteTokenizer(llvm::StringRef path);
+
+/// Whether an imported spec is well formed and fits the tensors of its folder; 0, or an exit code
+/// after what does not fit has been printed. `precisions` are what findPrecisions finds.
+int checkImported(llvm::StringRef text, llvm::StringRef folder,
+                  std::vector<TensorsOfPrecision> &precisions);
+
+} // namespace attn::tool
