@@ -24,25 +24,39 @@ struct FamilyWriter {
   bool ofLlamaCpp() const { return !folder.renames.empty(); }
 };
 
-/// A family: the values of `model_type` that it reads, and its writer, which leaves what is wrong
-/// in the config.
+/// A family: the values of `model_type` that it reads, with spaces between, and its writer, which
+/// leaves what is wrong in the config.
 struct Family {
-  llvm::ArrayRef<llvm::StringRef> types;
+  llvm::StringRef types;
   void (*write)(FamilyWriter &writer);
 };
 
-/// All families.
-llvm::ArrayRef<Family> families();
+// Each source in families/ defines one: Gpt2.cpp `familyGpt2`.
+#define ATTN_FAMILY(name) extern const Family family##name;
+#include "compiler/import/Families.inc"
+#undef ATTN_FAMILY
 
-/// Decoders of text with rotary positions and norms by the root of mean squares: Llama, Mistral,
-/// Qwen 2 and 3, Gemma 1 to 3, Phi-3; with experts, Mixtral and Qwen 3.
-void writeLlama(FamilyWriter &writer);
-/// Encoders of text: BERT, RoBERTa, XLM-R, DistilBERT, and sentence encoders made of them.
-void writeBert(FamilyWriter &writer);
-/// ModernBERT.
-void writeModernBert(FamilyWriter &writer);
-/// Nomic's BERT, with rotary positions.
-void writeNomicBert(FamilyWriter &writer);
+/// All families.
+llvm::ArrayRef<const Family *> families();
+
+/// What a template of a spec is filled in with, by name: texts, numbers, and conditions of its
+/// sections.
+class TemplateValues {
+public:
+  /// A text, or a number.
+  void set(llvm::StringRef name, llvm::StringRef text) { values[name] = text.str(); }
+  void set(llvm::StringRef name, int64_t number) { values[name] = std::to_string(number); }
+  /// A condition.
+  void setIf(llvm::StringRef name, bool condition) { values[name] = condition; }
+
+private:
+  friend void writeTemplate(FamilyWriter &, llvm::StringRef, const TemplateValues &);
+  llvm::json::Object values;
+};
+
+/// Writes the template families/NAME.attn.mustache.
+void writeTemplate(FamilyWriter &writer, llvm::StringRef name, const TemplateValues &values);
+
 /// What a sentence encoder makes of the states of tokens, `y`, [B, T, D], of which `lengths` tell
 /// how many are of the text: declarations of the model, statements of the entry, and the axis of
 /// the vector.
@@ -59,27 +73,6 @@ int64_t sentenceLength(FamilyWriter &writer, int64_t positions);
 
 /// Notes the prompt that the published library puts in front of texts.
 void notePrompts(FamilyWriter &writer);
-/// GPT-2.
-void writeGpt2(FamilyWriter &writer);
-/// Encoders and decoders of text and speech: BART, Marian, Whisper.
-void writeBart(FamilyWriter &writer);
-/// Encoders of pictures with decoders of text: TrOCR.
-void writeTrocr(FamilyWriter &writer);
-/// Encoders and decoders with biases by distance: T5.
-void writeT5(FamilyWriter &writer);
-/// Vision transformers: ViT, DeiT, DINOv2, BEiT.
-void writeVit(FamilyWriter &writer);
-/// Swin and Swin v2.
-void writeSwin(FamilyWriter &writer);
-/// SAM's encoder of pictures.
-void writeSam(FamilyWriter &writer);
-/// DETR.
-void writeDetr(FamilyWriter &writer);
-/// Vision transformers of timm.
-void writeTimm(FamilyWriter &writer);
-/// Encoders of texts and pictures into one space: CLIP, SigLIP.
-void writeClip(FamilyWriter &writer);
-
 /// A condition of the layer's number that holds for the layers of a list: of a few numbers, behind
 /// one, or of every so many.
 std::string layersWhere(const std::vector<bool> &holds);
@@ -118,6 +111,9 @@ std::string activationOf(Config &config, llvm::StringRef key, llvm::StringRef na
 /// The lines of entries that run a decoder with a cache: the prompt, a token more, and the loop
 /// over tokens with the numbers of generation_config.json.
 void writeGeneration(FamilyWriter &writer, int64_t capacity);
+
+/// The same, as text.
+std::string generationEntries(FamilyWriter &writer, int64_t capacity);
 
 /// The same for an encoder-decoder model, whose encoder reads `source`.
 void writeEncoderDecoderGeneration(FamilyWriter &writer, llvm::StringRef source, int64_t capacity);

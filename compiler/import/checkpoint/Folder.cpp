@@ -180,31 +180,24 @@ std::vector<std::string> notesOfTokenizer(StringRef path) {
   return notes;
 }
 
-static constexpr StringRef llamaTypes[] = {"llama",   "mistral",   "qwen2",       "qwen3",
-                                           "gemma",   "gemma2",    "gemma3_text", "phi3",
-                                           "mixtral", "qwen3_moe", "gpt_oss"};
-static constexpr StringRef bertTypes[] = {"bert", "roberta", "xlm-roberta", "distilbert"};
-static constexpr StringRef modernTypes[] = {"modernbert"};
-static constexpr StringRef nomicTypes[] = {"nomic_bert"};
-static constexpr StringRef bartTypes[] = {"bart", "marian", "whisper"};
-static constexpr StringRef t5Types[] = {"t5"};
-static constexpr StringRef gpt2Types[] = {"gpt2"};
-static constexpr StringRef vitTypes[] = {"vit", "deit", "dinov2", "beit"};
-static constexpr StringRef swinTypes[] = {"swin", "swinv2"};
-static constexpr StringRef detrTypes[] = {"detr"};
-static constexpr StringRef trocrTypes[] = {"vision-encoder-decoder"};
-static constexpr StringRef samTypes[] = {"sam", "sam_vision_model"};
-static constexpr StringRef timmTypes[] = {"timm"}; // which names an architecture instead
-static constexpr StringRef clipTypes[] = {"clip", "siglip"};
-
-ArrayRef<Family> families() {
-  static const Family all[] = {
-      {llamaTypes, writeLlama},     {bertTypes, writeBert}, {modernTypes, writeModernBert},
-      {nomicTypes, writeNomicBert}, {bartTypes, writeBart}, {t5Types, writeT5},
-      {gpt2Types, writeGpt2},       {vitTypes, writeVit},   {clipTypes, writeClip},
-      {swinTypes, writeSwin},       {detrTypes, writeDetr}, {trocrTypes, writeTrocr},
-      {samTypes, writeSam},         {timmTypes, writeTimm}};
+ArrayRef<const Family *> families() {
+  static constexpr const Family *all[] = {
+#define ATTN_FAMILY(name) &family##name,
+#include "compiler/import/Families.inc"
+#undef ATTN_FAMILY
+  };
   return all;
+}
+
+/// The family that reads a `model_type`; null where none does.
+static const Family *familyOfType(StringRef type) {
+  for (const Family *family : families()) {
+    SmallVector<StringRef> types;
+    family->types.split(types, ' ');
+    if (is_contained(types, type))
+      return family;
+  }
+  return nullptr;
 }
 
 std::string activation(Config &config, StringRef key, StringRef otherwise, StringRef x) {
@@ -337,9 +330,8 @@ static Expected<ImportedSpec> importModel(const Folder &folder, const InnerModel
       config.refuse(isTimm ? "architecture" : "architectures", "names of letters and digits");
   if (Error error = config.takeError())
     return std::move(error);
-  const Family *found = llvm::find_if(
-      families(), [&](const Family &family) { return is_contained(family.types, type); });
-  if (found == families().end())
+  const Family *found = familyOfType(type);
+  if (!found)
     return unknownType(folder, type);
   if (Error error = checkPacking(folder.config))
     return std::move(error);

@@ -299,6 +299,15 @@ void writeGeneration(FamilyWriter &writer, int64_t capacity) {
   generation.finish();
 }
 
+std::string generationEntries(FamilyWriter &writer, int64_t capacity) {
+  std::string text;
+  raw_string_ostream os(text);
+  FamilyWriter inner{writer.folder, writer.config,       os,         writer.type,
+                     writer.model,  writer.architecture, writer.task};
+  writeGeneration(inner, capacity);
+  return text;
+}
+
 void writeEncoderDecoderGeneration(FamilyWriter &writer, StringRef source, int64_t capacity) {
   GenerationWriter generation(writer, capacity, /*rows=*/32, /*readsSource=*/true);
   int64_t begin = generation.begin();

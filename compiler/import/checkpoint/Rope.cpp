@@ -52,11 +52,11 @@ double RopeReader::readBase(Config &inner, StringRef baseKey, double otherwise) 
 
 int64_t RopeReader::readPart(Config &inner) {
   StringRef key = "partial_rotary_factor";
-  std::optional<double> own = inner.number(key), outer = config.number(key);
+  std::optional<double> own = inner.number(key), outer = config.number(partKey);
   Config &where = own ? inner : config;
   if (own && outer && *own != *outer)
-    config.refuse(key, "the " + numberText(*own) + " that the values of rope say");
-  double part = own ? *own : outer.value_or(1);
+    config.refuse(partKey, "the " + numberText(*own) + " that the values of rope say");
+  double part = own ? *own : outer.value_or(this->part);
   auto turned = static_cast<int64_t>(double(features) * part);
   if (!hasParts && turned != features && typeOf(inner) == "default") {
     config.note("`partial_rotary_factor` is left out, as the published class of this model leaves "
@@ -64,9 +64,9 @@ int64_t RopeReader::readPart(Config &inner) {
     return features;
   }
   if (!hasParts && turned != features)
-    where.refuse(key, "1: the published class of this model turns whole heads");
+    where.refuse(own ? key : partKey, "1: the published class of this model turns whole heads");
   if (turned < 2 || turned > features || turned % 2)
-    where.refuse(key, "a part of the head with an even number of features");
+    where.refuse(own ? key : partKey, "a part of the head with an even number of features");
   return turned;
 }
 

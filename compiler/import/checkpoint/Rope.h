@@ -40,6 +40,9 @@ struct RopeReader {
   /// What the published class says of `original_max_position_embeddings` beside the values of rope
   /// where a config says nothing there; 0: nothing.
   int64_t original = 0;
+  /// What the config itself calls the turned part of a head, and which it is where nothing is said.
+  llvm::StringRef partKey = "partial_rotary_factor";
+  double part = 1;
 
   /// Of `inner`, which holds rope's values in either form of config.json, perhaps none. What it
   /// does not say stands in the config: the base under `baseKey`, else it is `otherwise`.

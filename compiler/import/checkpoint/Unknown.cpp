@@ -3,6 +3,7 @@
 // What is said of a folder that no family reads.
 #include "compiler/import/checkpoint/Families.h"
 #include "compiler/import/checkpoint/Wrapper.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 
@@ -96,10 +97,11 @@ static std::string helpFor(const Folder &folder, StringRef type) {
 }
 
 Error unknownType(const Folder &folder, StringRef type) {
-  std::string list;
-  for (const Family &family : families())
-    for (StringRef known : family.types)
-      list += (list.empty() ? "" : ", ") + known.str();
+  SmallVector<StringRef> known;
+  for (const Family *family : families())
+    family->types.split(known, ' ');
+  llvm::sort(known);
+  std::string list = join(known, ", ");
   std::string shown;
   raw_string_ostream(shown) << json::Value(json::fixUTF8(type));
   return importError("`config.json`: no family reads the `model_type` " + shown +

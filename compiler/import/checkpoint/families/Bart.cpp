@@ -276,6 +276,8 @@ void BartWriter::write() {
   writeForward();
 }
 
-void writeBart(FamilyWriter &writer) { BartWriter(writer).write(); }
+static void writeBart(FamilyWriter &writer) { BartWriter(writer).write(); }
+
+const Family familyBart = {"bart marian whisper", writeBart};
 
 } // namespace attn::importer

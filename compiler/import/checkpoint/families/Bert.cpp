@@ -292,6 +292,8 @@ void BertWriter::write() {
   writeEntry();
 }
 
-void writeBert(FamilyWriter &writer) { BertWriter(writer).write(); }
+static void writeBert(FamilyWriter &writer) { BertWriter(writer).write(); }
+
+const Family familyBert = {"bert roberta xlm-roberta distilbert", writeBert};
 
 } // namespace attn::importer

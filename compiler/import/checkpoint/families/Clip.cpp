@@ -216,6 +216,8 @@ void ClipWriter::write() {
   config.adopt(image.values);
 }
 
-void writeClip(FamilyWriter &writer) { ClipWriter(writer).write(); }
+static void writeClip(FamilyWriter &writer) { ClipWriter(writer).write(); }
+
+const Family familyClip = {"clip siglip", writeClip};
 
 } // namespace attn::importer

@@ -197,6 +197,8 @@ void DetrWriter::write() {
   writeEntries();
 }
 
-void writeDetr(FamilyWriter &writer) { DetrWriter(writer).write(); }
+static void writeDetr(FamilyWriter &writer) { DetrWriter(writer).write(); }
+
+const Family familyDetr = {"detr", writeDetr};
 
 } // namespace attn::importer

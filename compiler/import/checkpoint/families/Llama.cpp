@@ -10,7 +10,7 @@
 //   Abdin et al. 2024, "Phi-3 Technical Report"
 //   Jiang et al. 2024, "Mixtral of Experts"
 //   OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model Card"
-#include "compiler/import/checkpoint/families/Llama.h"
+#include "compiler/import/checkpoint/families/llama/Llama.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
@@ -164,10 +164,14 @@ void LlamaWriter::write() {
   writeModel();
 }
 
-void writeLlama(FamilyWriter &writer) {
+static void writeLlama(FamilyWriter &writer) {
   const LlamaKind *kind =
       llvm::find_if(kinds, [&](const LlamaKind &one) { return one.type == writer.type; });
   LlamaWriter(writer, *kind).write();
 }
+
+const Family familyLlama = {
+    "llama mistral qwen2 qwen3 gemma gemma2 gemma3_text phi3 mixtral qwen3_moe gpt_oss",
+    writeLlama};
 
 } // namespace attn::importer

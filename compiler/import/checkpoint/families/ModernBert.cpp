@@ -191,6 +191,8 @@ void ModernBertWriter::write() {
   writeEntry();
 }
 
-void writeModernBert(FamilyWriter &writer) { ModernBertWriter(writer).write(); }
+static void writeModernBert(FamilyWriter &writer) { ModernBertWriter(writer).write(); }
+
+const Family familyModernBert = {"modernbert", writeModernBert};
 
 } // namespace attn::importer

@@ -67,7 +67,7 @@ static Rotation rotationOf(Config &config, bool isLibrary, int64_t features, int
   return rotation;
 }
 
-void writeNomicBert(FamilyWriter &writer) {
+static void writeNomicBert(FamilyWriter &writer) {
   Config &config = writer.config;
   raw_ostream &os = writer.os;
   if (!writer.task.empty())
@@ -124,5 +124,7 @@ void writeNomicBert(FamilyWriter &writer) {
      << "let y = encoder.layers(emb_ln(x), lengths)\n"
      << (isSentence ? sentence.body : "return y\n") << "}\n}\n";
 }
+
+const Family familyNomicBert = {"nomic_bert", writeNomicBert};
 
 } // namespace attn::importer

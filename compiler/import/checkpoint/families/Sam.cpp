@@ -169,12 +169,14 @@ void SamWriter::write() {
   writeEntry();
 }
 
-void writeSam(FamilyWriter &writer) {
+static void writeSam(FamilyWriter &writer) {
   if (writer.type != "sam")
     return SamWriter(writer, writer.config).write();
   Config values = writer.config.within("vision_config");
   SamWriter(writer, values).write();
   writer.config.adopt(values);
 }
+
+const Family familySam = {"sam sam_vision_model", writeSam};
 
 } // namespace attn::importer

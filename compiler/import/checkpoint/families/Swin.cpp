@@ -222,6 +222,8 @@ void SwinWriter::write() {
   writeEntry();
 }
 
-void writeSwin(FamilyWriter &writer) { SwinWriter(writer).write(); }
+static void writeSwin(FamilyWriter &writer) { SwinWriter(writer).write(); }
+
+const Family familySwin = {"swin swinv2", writeSwin};
 
 } // namespace attn::importer

@@ -155,9 +155,11 @@ void T5Writer::write() {
   writeForward();
 }
 
-void writeT5(FamilyWriter &writer) {
+static void writeT5(FamilyWriter &writer) {
   writer.os << "use std.language\n"; // for its biases
   T5Writer(writer).write();
 }
+
+const Family familyT5 = {"t5", writeT5};
 
 } // namespace attn::importer

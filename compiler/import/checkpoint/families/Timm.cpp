@@ -181,6 +181,8 @@ void TimmWriter::write() {
   writeEntry();
 }
 
-void writeTimm(FamilyWriter &writer) { TimmWriter(writer).write(); }
+static void writeTimm(FamilyWriter &writer) { TimmWriter(writer).write(); }
+
+const Family familyTimm = {"timm", writeTimm}; // whose config names an architecture instead
 
 } // namespace attn::importer

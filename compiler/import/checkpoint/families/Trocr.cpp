@@ -141,7 +141,7 @@ void TrocrWriter::write() {
   writeForward();
 }
 
-void writeTrocr(FamilyWriter &writer) {
+static void writeTrocr(FamilyWriter &writer) {
   Config &config = writer.config;
   Config encoder = config.within("encoder"), decoder = config.within("decoder");
   std::string encoderType = encoder.text("model_type", "");
@@ -156,5 +156,7 @@ void writeTrocr(FamilyWriter &writer) {
   config.adopt(encoder);
   config.adopt(decoder);
 }
+
+const Family familyTrocr = {"vision-encoder-decoder", writeTrocr};
 
 } // namespace attn::importer

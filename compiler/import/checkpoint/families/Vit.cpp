@@ -214,6 +214,8 @@ void VitWriter::write() {
   writeEntry();
 }
 
-void writeVit(FamilyWriter &writer) { VitWriter(writer).write(); }
+static void writeVit(FamilyWriter &writer) { VitWriter(writer).write(); }
+
+const Family familyVit = {"vit deit dinov2 beit", writeVit};
 
 } // namespace attn::importer

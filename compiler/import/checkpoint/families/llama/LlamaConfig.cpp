@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The values of a config.json that decoders in Llama's form have.
-#include "compiler/import/checkpoint/families/Llama.h"
+#include "compiler/import/checkpoint/families/llama/Llama.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 

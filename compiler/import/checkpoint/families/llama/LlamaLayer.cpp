@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One layer of a decoder in Llama's form, and what the stack of layers gives it.
-#include "compiler/import/checkpoint/families/Llama.h"
+#include "compiler/import/checkpoint/families/llama/Llama.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
