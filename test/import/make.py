@@ -12,8 +12,8 @@ import sys
 
 import numpy as np
 
-from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, nomic_shapes, sam_shapes,
-                    swin_shapes, t5_shapes, timm_shapes, trocr_shapes, vit_shapes)
+from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
+                    opt_shapes, sam_shapes, swin_shapes, t5_shapes, timm_shapes, trocr_shapes, vit_shapes)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "numeric"))
 from vit_twin import write_safetensors
@@ -110,6 +110,13 @@ NOMIC5 = dict(model_type="nomic_bert", architectures=["NomicBertModel"], hidden_
 MODERN5 = dict(layer_types=["sliding_attention", "full_attention", "full_attention", "sliding_attention", "sliding_attention"],
                rope_parameters=dict(full_attention=dict(rope_type="yarn", rope_theta=50000.0, factor=2.0, original_max_position_embeddings=20),
                                     sliding_attention=dict(rope_type="linear", rope_theta=3000.0, factor=4.0)))
+OPT = dict(model_type="opt", architectures=["OPTForCausalLM"], hidden_size=48, num_attention_heads=6, num_hidden_layers=2, ffn_dim=80,
+           word_embed_proj_dim=48, vocab_size=97, max_position_embeddings=64, do_layer_norm_before=True, activation_function="relu", eos_token_id=2,
+           _remove_final_layer_norm=False, prefix="")
+NEOX = dict(model_type="gpt_neox", architectures=["GPTNeoXForCausalLM"], hidden_size=48, num_attention_heads=3, num_hidden_layers=2,
+            intermediate_size=80, vocab_size=97, max_position_embeddings=64, layer_norm_eps=1e-5, hidden_act="gelu", use_parallel_residual=True,
+            tie_word_embeddings=False, eos_token_id=0)
+
 FAMILIES = {
     "llama2": (llama("llama", "LlamaForCausalLM", rope_theta=10000.0, tie_word_embeddings=False), llama_shapes, {}),
     "llama3": (llama("llama", "LlamaForCausalLM", rope_theta=500000.0, rope_scaling=LLAMA3, tie_word_embeddings=True, attention_bias=True,
@@ -192,6 +199,13 @@ FAMILIES = {
                   vocab_size=97, layer_norm_epsilon=1e-5, activation_function="gelu_new", eos_token_id=5), gpt2_shapes, {}),
     "gpt2-cross": (dict(model_type="gpt2", architectures=["GPT2LMHeadModel"], n_embd=48, n_head=6, n_layer=2, n_positions=64, vocab_size=97,
                         layer_norm_epsilon=1e-5, activation_function="gelu_new", add_cross_attention=True), gpt2_shapes, {}),
+    "opt": (OPT, opt_shapes, {}),
+    "opt-350m": ({**OPT, "word_embed_proj_dim": 32, "do_layer_norm_before": False}, opt_shapes, {}),
+    "opt-untied": ({**OPT, "tie_word_embeddings": False, "enable_bias": False, "_remove_final_layer_norm": True}, opt_shapes, {}),
+    "pythia": ({**NEOX, "rotary_pct": 0.25, "rotary_emb_base": 10000}, gpt_neox_shapes, {}),
+    "pythia-v5": ({**NEOX, "rope_parameters": {"rope_type": "default", "rope_theta": 20000.0, "partial_rotary_factor": 0.5}}, gpt_neox_shapes, {}),
+    "neox-serial": ({**NEOX, "use_parallel_residual": False, "tie_word_embeddings": True, "attention_bias": False, "rotary_pct": 1.0},
+                    gpt_neox_shapes, {}),
     "bert": (bert("bert", "BertModel"), bert_shapes, {}),
     "bert-fill": (bert("bert", "BertForMaskedLM"), bert_shapes, {}),
     "bert-fill-untied": (bert("bert", "BertForMaskedLM", tie_word_embeddings=False), bert_shapes, {}),

@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, nomic_shapes, sam_shapes,
-                    swin_shapes, t5_shapes, trocr_shapes, vit_shapes)
+from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
+                    opt_shapes, sam_shapes, swin_shapes, t5_shapes, trocr_shapes, vit_shapes)
 
 BERT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
             max_position_embeddings=512, type_vocab_size=2, vocab_size=30522, pad_token_id=0)
@@ -111,6 +111,16 @@ PUBLISHED = {
     "openai-community/gpt2": (dict(
         architectures=["GPT2LMHeadModel"], model_type="gpt2", activation_function="gelu_new", layer_norm_epsilon=1e-5, n_ctx=1024, n_embd=768,
         n_head=12, n_layer=12, n_positions=1024, vocab_size=50257, eos_token_id=50256), gpt2_shapes, 124439808),
+    "facebook/opt-350m": (dict(
+        architectures=["OPTForCausalLM"], model_type="opt", hidden_size=1024, word_embed_proj_dim=512, num_attention_heads=16, num_hidden_layers=24,
+        ffn_dim=4096, vocab_size=50272, max_position_embeddings=2048, do_layer_norm_before=False, activation_function="relu", dropout=0.1,
+        attention_dropout=0.0, layerdrop=0.0, init_std=0.02, bos_token_id=2, eos_token_id=2, pad_token_id=1, prefix="</s>", use_cache=True),
+                          opt_shapes, 331196416),
+    "EleutherAI/pythia-70m": (dict(
+        architectures=["GPTNeoXForCausalLM"], model_type="gpt_neox", hidden_size=512, num_attention_heads=8, num_hidden_layers=6,
+        intermediate_size=2048, vocab_size=50304, max_position_embeddings=2048, rotary_pct=0.25, rotary_emb_base=10000, layer_norm_eps=1e-5,
+        hidden_act="gelu", use_parallel_residual=True, tie_word_embeddings=False, bos_token_id=0, eos_token_id=0, initializer_range=0.02,
+        torch_dtype="float16", use_cache=True), gpt_neox_shapes, 70426624),
     "google-bert/bert-base-uncased": ({**BERT, "architectures": ["BertForMaskedLM"], "model_type": "bert"}, bert_shapes, 109514298),
     "sentence-transformers/all-MiniLM-L6-v2": ({**BERT, "architectures": ["BertModel"], "model_type": "bert", "hidden_size": 384,
                                                 "num_hidden_layers": 6, "intermediate_size": 1536}, bert_shapes, 22713216),

@@ -221,6 +221,39 @@ def pair(name, *shape):
     return {name + ".weight": shape, name + ".bias": shape[:1]}
 
 
+def opt_shapes(c):
+    d, f, e, p = c["hidden_size"], c["ffn_dim"], c.get("word_embed_proj_dim", c["hidden_size"]), "model.decoder."
+    shapes = {p + "embed_tokens.weight": (c["vocab_size"], e), p + "embed_positions.weight": (c["max_position_embeddings"] + 2, d)}
+    if e != d:
+        shapes.update({p + "project_in.weight": (d, e), p + "project_out.weight": (e, d)})
+    if c.get("do_layer_norm_before", True) and not c.get("_remove_final_layer_norm"):
+        shapes.update(pair(p + "final_layer_norm", d))
+    if not c.get("tie_word_embeddings", True):
+        shapes["lm_head.weight"] = (c["vocab_size"], e)
+    for n in range(c["num_hidden_layers"]):
+        own = {**pair("self_attn_layer_norm", d), **pair("final_layer_norm", d), **pair("fc1", f, d), **pair("fc2", d, f)}
+        for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
+            own.update(pair("self_attn." + name, d, d))
+        if not c.get("enable_bias", True):
+            own = {name: shape for name, shape in own.items() if "norm" in name or name.endswith("weight")}
+        shapes.update({f"{p}layers.{n}.{name}": shape for name, shape in own.items()})
+    return shapes
+
+
+def gpt_neox_shapes(c):
+    d, f, p = c["hidden_size"], c["intermediate_size"], "gpt_neox."
+    shapes = {p + "embed_in.weight": (c["vocab_size"], d), **pair(p + "final_layer_norm", d)}
+    if not c.get("tie_word_embeddings"):
+        shapes["embed_out.weight"] = (c["vocab_size"], d)
+    for n in range(c["num_hidden_layers"]):
+        own = {**pair("input_layernorm", d), **pair("post_attention_layernorm", d), **pair("attention.query_key_value", 3 * d, d),
+               **pair("attention.dense", d, d), **pair("mlp.dense_h_to_4h", f, d), **pair("mlp.dense_4h_to_h", d, f)}
+        if not c.get("attention_bias", True):
+            del own["attention.query_key_value.bias"], own["attention.dense.bias"]
+        shapes.update({f"{p}layers.{n}.{name}": shape for name, shape in own.items()})
+    return shapes
+
+
 def bart_shapes(c):
     d, v, kind = c["d_model"], c["vocab_size"], c["model_type"]
     whisper = kind == "whisper"

@@ -166,6 +166,52 @@ def gpt2(c, w, ids):
     return {"scores": norm(x, "ln_f") @ w.get("lm_head.weight", w["wte.weight"]).T}
 
 
+def opt(c, w, ids):
+    p, h, first = "model.decoder.", c["num_attention_heads"], c.get("do_layer_norm_before", True)
+    norm = lambda x, name: layer_norm(x, w, name, 1e-5)
+    x = w[p + "embed_tokens.weight"][ids]
+    if p + "project_in.weight" in w:
+        x = x @ w[p + "project_in.weight"].T
+    x = x + w[p + "embed_positions.weight"][2:][:ids.shape[1]]
+    live = np.tril(np.ones((ids.shape[1],) * 2, bool))
+    for n in range(c["num_hidden_layers"]):
+        own = f"{p}layers.{n}."
+        y = norm(x, own + "self_attn_layer_norm") if first else x
+        q, k, v = (linear(y, w, own + f"self_attn.{name}_proj") for name in "qkv")
+        x = x + linear(attention(q, k, v, h, live), w, own + "self_attn.out_proj")
+        x = x if first else norm(x, own + "self_attn_layer_norm")
+        y = norm(x, own + "final_layer_norm") if first else x
+        x = x + linear(ACTIVATIONS[c.get("activation_function", "relu")](linear(y, w, own + "fc1")), w, own + "fc2")
+        x = x if first else norm(x, own + "final_layer_norm")
+    if p + "final_layer_norm.weight" in w:
+        x = norm(x, p + "final_layer_norm")
+    if p + "project_out.weight" in w:
+        x = x @ w[p + "project_out.weight"].T
+    return {"scores": x @ w.get("lm_head.weight", w[p + "embed_tokens.weight"]).T}
+
+
+def gpt_neox(c, w, ids):
+    p, h, d = "gpt_neox.", c["num_attention_heads"], c["hidden_size"]
+    values = c.get("rope_parameters") or c.get("rope_scaling") or {}
+    turned = int(d // h * values.get("partial_rotary_factor", c.get("rotary_pct", 0.25)))
+    f = frequencies(turned, values.get("rope_theta", c.get("rotary_emb_base", 10000)), values)
+    norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_eps"])
+    x = w[p + "embed_in.weight"][ids]
+    live = np.tril(np.ones((ids.shape[1],) * 2, bool))
+    for n in range(c["num_hidden_layers"]):
+        own = f"{p}layers.{n}."
+        # head by head: its queries, its keys, its values
+        packed = linear(norm(x, own + "input_layernorm"), w, own + "attention.query_key_value").reshape(*ids.shape, h, 3, d // h)
+        q, k, v = (packed[:, :, :, part].transpose(0, 2, 1, 3) for part in range(3))
+        q, k = rotate(q, f), rotate(k, f)
+        scores = np.where(live, q @ k.transpose(0, 1, 3, 2) / np.sqrt(d // h), -np.inf)
+        a = linear(joined(softmax(scores) @ v), w, own + "attention.dense")
+        fed = lambda y: linear(ACTIVATIONS[c["hidden_act"]](linear(norm(y, own + "post_attention_layernorm"), w, own + "mlp.dense_h_to_4h")), w,
+                               own + "mlp.dense_4h_to_h")
+        x = x + a + fed(x if c.get("use_parallel_residual", True) else x + a)
+    return {"scores": norm(x, p + "final_layer_norm") @ w.get("embed_out.weight", w[p + "embed_in.weight"]).T}
+
+
 def bert(c, w, ids, lengths, segments=None):
     distil, roberta = c["model_type"] == "distilbert", c["model_type"].endswith("roberta")
     architecture, count = c["architectures"][0], c.get("n_heads") or c["num_attention_heads"]

@@ -15,7 +15,7 @@ from make import FAMILIES, make
 from measured import measured
 from picture_models import clip, detr, sam, swin, timm, trocr, vit
 from program import call, run
-from text_models import bart, bert, gpt2, llama, modernbert, nomic_bert, t5
+from text_models import bart, bert, gpt2, gpt_neox, llama, modernbert, nomic_bert, opt, t5
 
 BOUND, BATCH, LENGTH = 1e-5, 3, 21
 
@@ -86,7 +86,7 @@ def check(family, folder):
             inputs["segments"] = rng.integers(0, 2, (BATCH, LENGTH), dtype=np.int32)
         wanted = {"modernbert": modernbert, "nomic_bert": nomic_bert}.get(config["model_type"], bert)(config, w, **inputs)
     else:
-        wanted = (gpt2 if config["model_type"] == "gpt2" else llama)(config, w, inputs["ids"])
+        wanted = {"gpt2": gpt2, "opt": opt, "gpt_neox": gpt_neox}.get(config["model_type"], llama)(config, w, inputs["ids"])
         wanted = {"scores": wanted["scores"]}
     if "embedding" in wanted:  # which sentence encoders give, and nothing else
         pooling = FAMILIES[family][2].get("1_Pooling/config.json")
