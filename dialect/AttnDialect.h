@@ -3,6 +3,7 @@
 // The attn dialect: attributes, ops, and what every user of a tensor with named axes needs.
 #pragma once
 
+#include "dialect/Attributes.h"
 #include "dialect/ComputeInterfaces.h"
 #include "dialect/KernelInterfaces.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"

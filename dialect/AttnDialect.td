@@ -19,6 +19,10 @@ def AttnDialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect"];
+  // Attributes on ops of others: Attributes.def.
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 
 class AttnAttr<string name, string mnem, list<Trait> traits = []> : AttrDef<AttnDialect, name, traits> {

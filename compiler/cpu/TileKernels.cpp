@@ -11,6 +11,7 @@
 #include "compiler/kernels/TileRows.h"
 #include "compiler/transforms/KernelChoice.h"
 #include "compiler/transforms/OutlineKernel.h"
+#include "dialect/Attributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -68,8 +69,8 @@ struct TilePass : attn::impl::TilePassBase<TilePass> {
       if (failed(tiles))
         return signalPassFailure();
       remarkTiled(inside, target->name, what + "; " + *tiles);
-      if (Attribute share = inside->getAttr(liveShareAttribute); share && costName)
-        symbols.lookup(costName)->setAttr(liveShareAttribute, share);
+      if (Attribute share = inside->getAttr(attributes::liveShare); share && costName)
+        symbols.lookup(costName)->setAttr(attributes::liveShare, share);
       inside->erase();
     }
     dropChoices(getOperation()); // the code is what became of them

@@ -359,7 +359,7 @@ std::optional<InputRange> RangeFinder::find() {
   if (!found && isCalculatedWith)
     includeAxis();
   auto function = cast<func::FuncOp>(input.getOwner()->getParentOp());
-  auto below = function.getArgAttrOfType<IntegerAttr>(input.getArgNumber(), "attn.below");
+  auto below = function.getArgAttrOfType<IntegerAttr>(input.getArgNumber(), attributes::below);
   if (below) {
     Size least, most;
     most.constant = below.getInt() - 1;

@@ -18,7 +18,7 @@ namespace attn {
 llvm::StringRef compilerVersion() { return ATTN_VERSION; }
 
 llvm::StringRef modelName(ModuleOp model) {
-  auto name = model->getAttrOfType<StringAttr>("attn.model");
+  auto name = model->getAttrOfType<StringAttr>(attributes::model);
   return name ? name.getValue() : "model";
 }
 
@@ -186,25 +186,25 @@ static EntryInfo unfoldedEntry(ModuleOp model, UnfoldOp op, llvm::ArrayRef<Entry
 std::vector<EntryInfo> entriesOf(ModuleOp model) {
   std::vector<EntryInfo> entries;
   for (auto function : model.getOps<FunctionOpInterface>()) {
-    if (!function->hasAttr("attn.entry"))
+    if (!function->hasAttr(attributes::entry))
       continue;
     EntryInfo entry;
     entry.name = function.getName().str();
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
-      entry.inputs.push_back(tensorInfo(model, type, function.getArgAttr(i, "attn.name"),
-                                        function.getArgAttr(i, "attn.image")));
+      entry.inputs.push_back(tensorInfo(model, type, function.getArgAttr(i, attributes::name),
+                                        function.getArgAttr(i, attributes::image)));
       entry.inputs.back().sound =
-          dyn_cast_or_null<DictionaryAttr>(function.getArgAttr(i, "attn.sound"));
-      if (auto below = dyn_cast_or_null<IntegerAttr>(function.getArgAttr(i, "attn.below")))
+          dyn_cast_or_null<DictionaryAttr>(function.getArgAttr(i, attributes::sound));
+      if (auto below = dyn_cast_or_null<IntegerAttr>(function.getArgAttr(i, attributes::below)))
         entry.inputs.back().below = below.getInt();
-      entry.inputs.back().state = stateOf(function.getArgAttr(i, "attn.state"));
+      entry.inputs.back().state = stateOf(function.getArgAttr(i, attributes::state));
       if (!function.isExternal())
         entry.inputs.back().range = inputRange(model, function.getArgument(i));
     }
     for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
       entry.outputs.push_back(
-          tensorInfo(model, type, function.getResultAttr(i, "attn.name"), Attribute()));
-      entry.outputs.back().state = stateOf(function.getResultAttr(i, "attn.state"));
+          tensorInfo(model, type, function.getResultAttr(i, attributes::name), Attribute()));
+      entry.outputs.back().state = stateOf(function.getResultAttr(i, attributes::state));
     }
     for (const CacheUse &use : cachesOf(function)) {
       StringRef rows = use.rows.getValue();

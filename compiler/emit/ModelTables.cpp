@@ -404,7 +404,7 @@ Constants TableWriter::gpuTable() {
 
 Constants TableWriter::ignores() {
   Constants table;
-  if (auto list = model->getAttrOfType<ArrayAttr>("attn.ignore"))
+  if (auto list = model->getAttrOfType<ArrayAttr>(attributes::ignore))
     for (auto pattern : list.getAsRange<StringAttr>())
       table.push_back(build.text(pattern.getValue()));
   return table;

@@ -14,6 +14,7 @@
 #include "compiler/frontend/sema/functions/Windows.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
 #include "compiler/frontend/syntax/Parser.h"
+#include "dialect/Attributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -56,7 +57,7 @@ static mlir::OwningOpRef<mlir::ModuleOp> run(Sema &sema, const File &file) {
   sema.output.module =
       mlir::ModuleOp::create(locate(sema, sema.names.model->keyword, sema.names.model->name.text));
   (*sema.output.module)
-      ->setAttr("attn.model", sema.builder.getStringAttr(sema.names.model->name.text));
+      ->setAttr(attributes::model, sema.builder.getStringAttr(sema.names.model->name.text));
   unsigned entries = 0;
   for (const ItemPtr &item : sema.names.model->items)
     if (auto *entry = llvm::dyn_cast<EntryDecl>(item.get())) {

@@ -11,6 +11,7 @@
 #include "compiler/kernels/MathBuilder.h"
 #include "compiler/kernels/VectorizeRegion.h"
 #include "compiler/transforms/OutlineKernel.h"
+#include "dialect/Attributes.h"
 #include "dialect/Choices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -131,7 +132,7 @@ static SmallVector<Value> addTensorMaps(gpu::GPUFuncOp function, const KernelLau
     boxes.push_back(builder.getDenseI64ArrayAttr(numbers));
   }
   if (!maps.empty())
-    function->setAttr(GpuKernelInfo::mapsAttribute, builder.getArrayAttr(boxes));
+    function->setAttr(attributes::maps, builder.getArrayAttr(boxes));
   return maps;
 }
 
@@ -215,12 +216,12 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
   auto function = gpu::GPUFuncOp::create(builder, loc, ptxName(name, modules.device),
                                          builder.getFunctionType(given.getTypes(), {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
-  function->setAttr(GpuKernelInfo::blocksAttribute, builder.getI64IntegerAttr(launch.blocks));
-  function->setAttr(GpuKernelInfo::sharedAttribute, builder.getI64IntegerAttr(launch.sharedBytes));
+  function->setAttr(attributes::blocks, builder.getI64IntegerAttr(launch.blocks));
+  function->setAttr(attributes::shared, builder.getI64IntegerAttr(launch.sharedBytes));
   if (watchdog)
-    function->setAttr(Hopper::watchdogAttribute, builder.getI64IntegerAttr(launches));
+    function->setAttr(attributes::watchdog, builder.getI64IntegerAttr(launches));
   if (cost)
-    function->setAttr(GpuKernelInfo::costAttribute, cost);
+    function->setAttr(attributes::cost, cost);
   if (launch.resident)
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       builder.getI32IntegerAttr(static_cast<int32_t>(launch.resident)));
@@ -283,7 +284,7 @@ LogicalResult GpuKernelsPass::move(const NamedKernel &named, Modules modules) {
         failed = true;
         return;
       }
-      (*function)->setAttr(GpuKernelInfo::kernelAttribute, builder.getStringAttr(named.name));
+      (*function)->setAttr(attributes::kernel, builder.getStringAttr(named.name));
       auto symbol = SymbolRefAttr::get(modules.gpu.getSymNameAttr(),
                                        FlatSymbolRefAttr::get(function->getNameAttr()));
       SmallVector<Value> words(given);

@@ -11,8 +11,6 @@
 using namespace mlir;
 using namespace attn;
 
-static constexpr llvm::StringLiteral sizeAttribute = "attn.size", nameAttribute = "attn.dim";
-
 /// What stands for a block's argument.
 using Arguments = llvm::function_ref<std::optional<int64_t>(BlockArgument)>;
 
@@ -70,7 +68,7 @@ AssumedSizes::AssumedSizes(const OutlinedKernel &kernel) : function(kernel.funct
   auto module = function->getParentOfType<ModuleOp>();
   auto caller = kernel.call->getParentOfType<func::FuncOp>();
   SmallVector<DimOp> dims = dynamicDims(module);
-  auto asked = module->getAttrOfType<DictionaryAttr>(assumedSizesAttribute);
+  auto asked = module->getAttrOfType<DictionaryAttr>(attributes::sizes);
   auto dimOf = [&](BlockArgument argument) -> DimOp {
     unsigned number = argument.getArgNumber();
     bool isDim = argument.getOwner() == &caller.getBody().front() && number >= firstDim &&
@@ -92,25 +90,25 @@ AssumedSizes::AssumedSizes(const OutlinedKernel &kernel) : function(kernel.funct
     std::optional<int64_t> size = evaluate(operand, sizeOf);
     if (!size)
       continue;
-    function.setArgAttr(unsigned(i), sizeAttribute, builder.getI64IntegerAttr(*size));
+    function.setArgAttr(unsigned(i), attributes::size, builder.getI64IntegerAttr(*size));
     auto argument = dyn_cast<BlockArgument>(operand);
     if (DimOp dim = argument ? dimOf(argument) : DimOp())
-      function.setArgAttr(unsigned(i), nameAttribute, dim.getSymNameAttr());
+      function.setArgAttr(unsigned(i), attributes::dim, dim.getSymNameAttr());
   }
 }
 
 AssumedSizes::~AssumedSizes() {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    for (llvm::StringLiteral name : {sizeAttribute, nameAttribute})
+    for (llvm::StringLiteral name : {attributes::size, attributes::dim})
       function.removeArgAttr(i, name);
 }
 
 std::optional<int64_t> AssumedSizes::of(Value index) {
   return evaluate(index, [](BlockArgument argument) -> std::optional<int64_t> {
     auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    auto size = function
-                    ? function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), sizeAttribute)
-                    : IntegerAttr();
+    auto size =
+        function ? function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), attributes::size)
+                 : IntegerAttr();
     return size ? std::optional(size.getInt()) : std::nullopt;
   });
 }
@@ -136,8 +134,8 @@ std::string AssumedSizes::text(Operation *op) {
   auto function = op->getParentOfType<func::FuncOp>();
   std::string text;
   for (unsigned i = 0; function && i < function.getNumArguments(); ++i)
-    if (auto name = function.getArgAttrOfType<StringAttr>(i, nameAttribute))
+    if (auto name = function.getArgAttrOfType<StringAttr>(i, attributes::dim))
       text += (text.empty() ? " at " : ", ") + name.str() + " = " +
-              std::to_string(function.getArgAttrOfType<IntegerAttr>(i, sizeAttribute).getInt());
+              std::to_string(function.getArgAttrOfType<IntegerAttr>(i, attributes::size).getInt());
   return text;
 }

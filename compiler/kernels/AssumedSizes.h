@@ -10,9 +10,6 @@
 
 namespace attn {
 
-/// The attribute of a module with the sizes that were asked for: {T = 1024}.
-constexpr llvm::StringLiteral assumedSizesAttribute = "attn.sizes";
-
 /// Writes the sizes to the arguments of a kernel's function, until it is destroyed. Of what is
 /// computed in the caller, too; what cannot be known there has none.
 class AssumedSizes {

@@ -3,12 +3,11 @@
 // Measured choices to an attribute of the module and back. An attribute may have been written by
 // anybody, so values that no code can be written for are left out.
 #include "compiler/transforms/KernelChoice.h"
+#include "dialect/Attributes.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace attn;
-
-static constexpr llvm::StringRef attributeName = "attn.tuning";
 
 void attn::attachChoices(ModuleOp module, const TunedChoices &choices) {
   if (choices.empty())
@@ -29,14 +28,14 @@ void attn::attachChoices(ModuleOp module, const TunedChoices &choices) {
   auto ofLevel = [&](const std::map<std::string, KernelChoice> &kernels) {
     return dictionary(kernels, ofKernel);
   };
-  module->setAttr(attributeName, dictionary(choices, ofLevel));
+  module->setAttr(attributes::tuning, dictionary(choices, ofLevel));
 }
 
-void attn::dropChoices(ModuleOp module) { module->removeAttr(attributeName); }
+void attn::dropChoices(ModuleOp module) { module->removeAttr(attributes::tuning); }
 
 static DictionaryAttr attributeOf(Operation *op) {
   auto module = isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
-  return module ? module->getAttrOfType<DictionaryAttr>(attributeName) : DictionaryAttr();
+  return module ? module->getAttrOfType<DictionaryAttr>(attributes::tuning) : DictionaryAttr();
 }
 
 /// The IR may be anybody's: what no code can be written for is none.

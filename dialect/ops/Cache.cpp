@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // attn.kept, and what entries do with caches.
+#include "dialect/Attributes.h"
 #include "dialect/Caches.h"
 
 using namespace mlir;
@@ -17,7 +18,7 @@ Attribute CacheUse::attribute() const {
 
 SmallVector<CacheUse> attn::cachesOf(Operation *entry) {
   SmallVector<CacheUse> uses;
-  auto list = entry->getAttrOfType<ArrayAttr>("attn.caches");
+  auto list = entry->getAttrOfType<ArrayAttr>(attributes::caches);
   if (!list)
     return uses;
   for (auto use : list.getAsRange<DictionaryAttr>()) {

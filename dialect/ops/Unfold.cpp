@@ -2,6 +2,7 @@
 //
 // attn.unfold: what its entries pass on by name, and verification.
 #include "dialect/Unfold.h"
+#include "dialect/Attributes.h"
 #include "dialect/Settings.h"
 
 using namespace mlir;
@@ -13,11 +14,11 @@ static StringRef nameIn(Attribute name) {
 }
 
 StringRef attn::inputName(FunctionOpInterface entry, unsigned number) {
-  return nameIn(entry.getArgAttr(number, "attn.name"));
+  return nameIn(entry.getArgAttr(number, attributes::name));
 }
 
 StringRef attn::outputName(FunctionOpInterface entry, unsigned number) {
-  return nameIn(entry.getResultAttr(number, "attn.name"));
+  return nameIn(entry.getResultAttr(number, attributes::name));
 }
 
 /// The number of a result from `from` on that is called `name`, or -1.

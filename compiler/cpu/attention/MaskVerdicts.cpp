@@ -3,6 +3,7 @@
 // A mask to how many of its tiles are empty, full or tested, where positions are known when
 // compiling.
 #include "compiler/cpu/attention/MaskVerdicts.h"
+#include "dialect/Attributes.h"
 
 #include "compiler/kernels/AssumedSizes.h"
 #include "compiler/kernels/KernelRemarks.h"
@@ -91,7 +92,7 @@ SmallVector<int64_t> attn::tileStarts(std::optional<int64_t> count, int64_t size
 std::string attn::describeVerdicts(AttentionKernelOp op, ArrayRef<int64_t> queries,
                                    ArrayRef<int64_t> keys) {
   bool isAsked = op.getContext()->getRemarkEngine() ||
-                 op->getParentOfType<ModuleOp>()->hasAttr(assumedSizesAttribute);
+                 op->getParentOfType<ModuleOp>()->hasAttr(attributes::sizes);
   if (op.getMask().empty() || !isAsked)
     return {};
   bool readsTensors = !op.getMask().front().getOps<ElementOp>().empty();
@@ -102,7 +103,7 @@ std::string attn::describeVerdicts(AttentionKernelOp op, ArrayRef<int64_t> queri
   if (!counts)
     return "; tiles are judged when running" + pairWork(op, std::nullopt) + ", as if dense";
   double all = double(queries.back()) * double(keys.back());
-  op->setAttr(liveShareAttribute,
+  op->setAttr(attributes::liveShare,
               Builder(op.getContext()).getF64FloatAttr(double(counts->pairs) / all));
   return llvm::formatv("; of {0} x {1} tiles {2} are empty, {3} full, {4} tested{5}",
                        queries.size() - 1, keys.size() - 1, counts->empty, counts->full,

@@ -11,13 +11,10 @@ namespace attn {
 /// `; of 4 x 3 tiles 3 are empty, 2 full, 7 tested` for a mask whose tiles begin at `queries` and
 /// `keys`, their ends behind the last, with the operations of those that are not empty; without
 /// them, where there are too many, or where the mask reads tensors, that tiles are judged when
-/// running. Nothing without a mask, or where nobody asked for remarks or counts.
+/// running. Nothing without a mask, or where nobody asked for remarks or counts. Leaves
+/// `attributes::liveShare` on the kernel, which TilePass puts on its attn.cost.
 std::string describeVerdicts(AttentionKernelOp op, llvm::ArrayRef<int64_t> queries,
                              llvm::ArrayRef<int64_t> keys);
-
-/// An attribute that describeVerdicts leaves on a kernel, and TilePass on its attn.cost: the pairs
-/// in tiles that are not empty, as a share of all.
-constexpr llvm::StringLiteral liveShareAttribute = "attn.live_share";
 
 /// So many tiles are judged at most when compiling, along both axes together.
 constexpr int64_t mostJudgedTiles = 1 << 16;

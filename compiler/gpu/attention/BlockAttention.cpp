@@ -15,6 +15,7 @@
 #include "compiler/gpu/attention/ValueProducts.h"
 #include "compiler/gpu/ptx/Ptx.h"
 #include "compiler/kernels/ScoreFunction.h"
+#include "dialect/Attributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -120,7 +121,7 @@ Value AttentionBlock::shared(int64_t bytes) {
   auto function = op->getParentOfType<gpu::GPUFuncOp>();
   auto space = gpu::AddressSpaceAttr::get(op.getContext(), gpu::AddressSpace::Workgroup);
   if (bytes > usualSharedBytes) {
-    function->setAttr(GpuKernelInfo::sharedAttribute, builder.getI64IntegerAttr(bytes));
+    function->setAttr(attributes::shared, builder.getI64IntegerAttr(bytes));
     return cores.dynamicSharedPointer(function->getParentOfType<gpu::GPUModuleOp>());
   }
   // The elements are vectors, whose alignment ldmatrix needs.

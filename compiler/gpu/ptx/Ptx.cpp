@@ -5,6 +5,7 @@
 #include "compiler/gpu/ptx/Ptx.h"
 #include "compiler/codegen/Codegen.h"
 #include "compiler/gpu/threads/Hopper.h"
+#include "dialect/Attributes.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -89,16 +90,16 @@ GpuKernelInfo GpuKernelInfo::of(gpu::GPUFuncOp function) {
   info.name = function.getName().str();
   info.location = function.getLoc();
   info.kernel = info.name;
-  if (auto kernel = function->getAttrOfType<StringAttr>(kernelAttribute))
+  if (auto kernel = function->getAttrOfType<StringAttr>(attributes::kernel))
     info.kernel = kernel.str();
   info.threads = (*function.getKnownBlockSize())[0];
-  if (auto blocks = function->getAttrOfType<IntegerAttr>(blocksAttribute))
+  if (auto blocks = function->getAttrOfType<IntegerAttr>(attributes::blocks))
     info.blocks = blocks.getInt();
-  if (auto shared = function->getAttrOfType<IntegerAttr>(sharedAttribute))
+  if (auto shared = function->getAttrOfType<IntegerAttr>(attributes::shared))
     info.sharedBytes = shared.getInt();
-  if (auto cost = function->getAttrOfType<StringAttr>(costAttribute))
+  if (auto cost = function->getAttrOfType<StringAttr>(attributes::cost))
     info.cost = cost.str();
-  if (auto maps = function->getAttrOfType<ArrayAttr>(mapsAttribute))
+  if (auto maps = function->getAttrOfType<ArrayAttr>(attributes::maps))
     for (auto map : maps.getAsRange<DenseI64ArrayAttr>())
       info.maps.push_back({map[0], llvm::to_vector<5>(map.asArrayRef().drop_front())});
   info.words = static_cast<int64_t>(function.getNumArguments() - info.maps.size());

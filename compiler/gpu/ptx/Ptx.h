@@ -22,13 +22,9 @@ namespace attn {
 /// What takeGpuCode needs in a context.
 void registerPtx(mlir::DialectRegistry &registry);
 
-/// What the launch of a kernel needs to know (attn_abi_gpu_kernel), and the attributes of gpu.func
-/// that say it.
+/// What the launch of a kernel needs to know (attn_abi_gpu_kernel); attributes of gpu.func
+/// say it (dialect/Attributes.def).
 struct GpuKernelInfo {
-  static constexpr llvm::StringLiteral kernelAttribute = "attn.kernel", ///< a string
-      blocksAttribute = "attn.blocks", sharedAttribute = "attn.shared",
-                                       costAttribute = "attn.cost", ///< a string
-      mapsAttribute = "attn.maps";                                  ///< arrays: swizzle, box
   /// The box of a tensor map, and its swizzle in bytes.
   struct TensorMap {
     int64_t swizzle;

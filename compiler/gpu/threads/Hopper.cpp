@@ -4,6 +4,7 @@
 #include "compiler/gpu/threads/Hopper.h"
 #include "compiler/gpu/threads/TensorCores.h"
 #include "compiler/kernels/Loops.h"
+#include "dialect/Attributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -61,7 +62,7 @@ Hopper::Hopper(OpBuilder &builder, Location loc, Type half) : Integers(builder, 
   thread = fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
   Value base = dynamicSharedMemory(builder, loc, module);
   sharedBase = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), base);
-  watched = function->getAttrOfType<IntegerAttr>(watchdogAttribute);
+  watched = function->getAttrOfType<IntegerAttr>(attributes::watchdog);
   if (watched)
     watchdog = watchdogAddress(builder, loc, module);
 }

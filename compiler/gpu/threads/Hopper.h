@@ -6,6 +6,7 @@
 #pragma once
 
 #include "compiler/kernels/Integers.h"
+#include "dialect/Attributes.h"
 
 namespace attn {
 
@@ -33,10 +34,9 @@ struct TensorMap {
 /// Emits instructions at the builder's insertion point. Addresses in shared memory are of 32 bits.
 class Hopper : public Integers {
 public:
-  /// The number of a kernel that has a watchdog: a wait that does not end writes it, the block, the
-  /// thread and what was waited for to where `attn_watchdog` points (runtime/cuda/Code.h,
-  /// WatchdogReport), and traps.
-  static constexpr llvm::StringLiteral watchdogAttribute = "attn.watchdog";
+  // A kernel with `attributes::watchdog`, its number: a wait that does not end writes that, the
+  // block, the thread and what was waited for to where `attn_watchdog` points (runtime/cuda/Code.h,
+  // WatchdogReport), and traps.
 
   /// In a gpu.func, at its beginning. `half`, bf16 or f16, is what is multiplied.
   Hopper(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type half);

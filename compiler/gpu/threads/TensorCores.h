@@ -9,6 +9,7 @@
 #pragma once
 
 #include "compiler/kernels/Loops.h"
+#include "dialect/Attributes.h"
 
 namespace mlir::gpu {
 class GPUModuleOp;
@@ -26,7 +27,7 @@ struct FragmentPlace {
   }
 };
 
-/// A pointer to the shared memory that a launch asks for (GpuKernelInfo::sharedAttribute), which
+/// A pointer to the shared memory that a launch asks for (attributes::shared), which
 /// begins at a multiple of 1024 bytes.
 mlir::Value dynamicSharedMemory(mlir::OpBuilder &builder, mlir::Location loc,
                                 mlir::gpu::GPUModuleOp module);
@@ -110,7 +111,7 @@ public:
   /// The start of a buffer in shared memory, or of another one, as a pointer of NVVM.
   Value sharedPointer(Value memref) const;
   Value globalPointer(Value memref) const;
-  /// The start of the shared memory that a launch asks for (GpuKernelInfo::sharedAttribute).
+  /// The start of the shared memory that a launch asks for (attributes::shared).
   Value dynamicSharedPointer(mlir::gpu::GPUModuleOp module) const;
   /// A pointer to shared memory as an i32. Instructions that LLVM gives no offset to take it from
   /// there: else every place would have a register.

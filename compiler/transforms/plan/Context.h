@@ -9,6 +9,7 @@
 
 #include "compiler/transforms/plan/Frame.h"
 #include "compiler/transforms/plan/Module.h"
+#include "dialect/Attributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -48,7 +49,7 @@ struct FunctionPlan {
   FunctionPlan(ModulePlan &module, func::FuncOp source);
 
   /// Whether the function is an entry of the model; the value of a dim in it.
-  bool isEntry() { return source->hasAttr("attn.entry"); }
+  bool isEntry() { return source->hasAttr(attributes::entry); }
   Value dim(StringRef name) const { return arguments.dim(name); }
 
   ModulePlan &module;

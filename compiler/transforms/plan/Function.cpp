@@ -7,6 +7,7 @@
 #include "compiler/transforms/plan/Ops.h"
 #include "compiler/transforms/plan/Places.h"
 #include "compiler/transforms/plan/Route.h"
+#include "dialect/Attributes.h"
 #include "dialect/Caches.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -31,8 +32,8 @@ static func::FuncOp createFunction(ModulePlan &module, func::FuncOp source) {
     types.push_back(pointer(type));
   auto target = func::FuncOp::create(builder, source.getLoc(), source.getSymName(),
                                      builder.getFunctionType(types, {}));
-  if (source->hasAttr("attn.entry"))
-    target->setAttr("attn.entry", builder.getUnitAttr());
+  if (source->hasAttr(attributes::entry))
+    target->setAttr(attributes::entry, builder.getUnitAttr());
   target.setPrivate();
   target.addEntryBlock();
   return target;

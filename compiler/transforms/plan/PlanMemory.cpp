@@ -13,6 +13,7 @@
 // and so is a residual stream; else a stack's layers go back and forth between two buffers.
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/plan/Function.h"
+#include "dialect/Attributes.h"
 
 namespace attn {
 #define GEN_PASS_DEF_PLANMEMORYPASS
@@ -57,7 +58,7 @@ struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
     });
     if (result.wasInterrupted() || failed(planFunction(modulePlan, function)))
       return failure();
-    if (function->hasAttr("attn.entry"))
+    if (function->hasAttr(attributes::entry))
       createWorkspaceFunction(modulePlan, function.getSymName(), function.getLoc(),
                               OpBuilder(function));
     return success();

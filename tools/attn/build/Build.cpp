@@ -129,7 +129,7 @@ int loadForCompiling(const opt::InputArgList &args, CompileOptions &options, Spe
   spec.context().appendDialectRegistry(registry);
   if (int code = spec.load(args))
     return code;
-  if (auto said = spec.module()->getAttrOfType<PrecisionAttr>("attn.precision"))
+  if (auto said = spec.module()->getAttrOfType<PrecisionAttr>(attributes::precision))
     options.precision = said.getValue();
   return readCompileOptions(args, onlyLooks, options); // levels suit the precision
 }

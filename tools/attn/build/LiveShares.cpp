@@ -32,7 +32,7 @@ int assumeSizes(mlir::ModuleOp module, const opt::InputArgList &args) {
                              std::to_string((*dim).getSize()) + ", the bound of `" + name + "`");
     sizes.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(*size)));
   }
-  module->setAttr(assumedSizesAttribute, mlir::DictionaryAttr::get(module.getContext(), sizes));
+  module->setAttr(attributes::sizes, mlir::DictionaryAttr::get(module.getContext(), sizes));
   return Ok;
 }
 
@@ -43,17 +43,17 @@ double LiveShares::of(int32_t kernel, const int64_t *dims, StringRef level) {
     SmallVector<mlir::NamedAttribute> sizes;
     for (DimOp dim : spec.module().getOps<DimOp>())
       sizes.push_back(builder.getNamedAttr(dim.getSymName(), builder.getI64IntegerAttr(*dims++)));
-    spec.module()->setAttr(assumedSizesAttribute, builder.getDictionaryAttr(sizes));
+    spec.module()->setAttr(attributes::sizes, builder.getDictionaryAttr(sizes));
     for (Staged &staged : lowerTo(spec.module(), Stage::Tiled, options)) {
       int32_t number = 0;
       for (CostOp cost : staged.module->getOps<CostOp>()) {
-        if (auto share = cost->getAttrOfType<mlir::FloatAttr>(liveShareAttribute);
+        if (auto share = cost->getAttrOfType<mlir::FloatAttr>(attributes::liveShare);
             share && staged.target == level)
           known[number] = share.getValueAsDouble();
         ++number;
       }
     }
-    spec.module()->removeAttr(assumedSizesAttribute);
+    spec.module()->removeAttr(attributes::sizes);
   }
   auto found = known.find(kernel);
   return found == known.end() ? -1 : found->second;

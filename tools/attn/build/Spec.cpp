@@ -50,7 +50,7 @@ Spec::~Spec() = default;
 std::string Spec::weights(const opt::InputArgList &args) {
   if (args.hasArg(OPT_weights))
     return args.getLastArgValue(OPT_weights).str();
-  auto said = module()->getAttrOfType<mlir::StringAttr>("attn.weights");
+  auto said = module()->getAttrOfType<mlir::StringAttr>(attributes::weights);
   if (!said)
     return "";
   SmallString<256> file(said.getValue());
@@ -107,11 +107,11 @@ std::vector<int32_t> Spec::ownOutputs() {
   mlir::ModuleOp module = *built;
   std::vector<int32_t> counts;
   for (auto function : module.getOps<mlir::FunctionOpInterface>()) {
-    if (!function->hasAttr("attn.entry"))
+    if (!function->hasAttr(attributes::entry))
       continue;
     counts.push_back(0);
     for (unsigned i = 0; i < function.getNumResults(); ++i)
-      counts.back() += !function.getResultAttr(i, "attn.tap");
+      counts.back() += !function.getResultAttr(i, attributes::tap);
   }
   for (UnfoldOp unfold : module.getOps<UnfoldOp>()) {
     auto function = [&](StringRef name) {
@@ -121,7 +121,7 @@ std::vector<int32_t> Spec::ownOutputs() {
     UnfoldWiring wiring(function(unfold.getFirst()), step, unfold.getToken(),
                         unfold.getBegin().has_value());
     counts.push_back(2 + int32_t(count_if(wiring.stacked, [&](int32_t output) {
-                       return !step.getResultAttr(unsigned(output), "attn.tap");
+                       return !step.getResultAttr(unsigned(output), attributes::tap);
                      })));
   }
   return counts;

@@ -68,7 +68,7 @@ std::vector<WantedTensor> wantedTensors(mlir::ModuleOp model) {
 
 std::vector<std::string> ignoredPatterns(mlir::ModuleOp model) {
   std::vector<std::string> patterns;
-  if (auto list = model->getAttrOfType<mlir::ArrayAttr>("attn.ignore"))
+  if (auto list = model->getAttrOfType<mlir::ArrayAttr>(attributes::ignore))
     for (mlir::Attribute pattern : list)
       patterns.push_back(mlir::cast<mlir::StringAttr>(pattern).str());
   return patterns;

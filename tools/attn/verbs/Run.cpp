@@ -102,8 +102,8 @@ void addDynamicSizes(Spec &spec, const opt::InputArgList &args, Flags &flags) {
 bool mapsIntermediate(const Observation &observation, mlir::ModuleOp module) {
   StringSet<> outputs;
   for (auto function : module.getOps<mlir::FunctionOpInterface>())
-    for (unsigned i = 0; function->hasAttr("attn.entry") && i < function.getNumResults(); ++i)
-      if (auto name = function.getResultAttrOfType<mlir::StringAttr>(i, "attn.name"))
+    for (unsigned i = 0; function->hasAttr(attributes::entry) && i < function.getNumResults(); ++i)
+      if (auto name = function.getResultAttrOfType<mlir::StringAttr>(i, attributes::name))
         outputs.insert(name);
   if (!module.getOps<UnfoldOp>().empty())
     outputs.insert("tokens");
@@ -145,9 +145,9 @@ std::string queryAxisOf(mlir::ModuleOp module, mlir::Value value) {
 /// Rows of maps are queries, wherever their axis stands.
 void findMapRows(mlir::ModuleOp module, Observation &observation) {
   for (auto function : module.getOps<mlir::func::FuncOp>())
-    for (unsigned i = 0; function->hasAttr("attn.entry") && i < function.getNumResults(); ++i)
+    for (unsigned i = 0; function->hasAttr(attributes::entry) && i < function.getNumResults(); ++i)
       for (Observation::Drawing &drawing : observation.maps)
-        if (auto name = function.getResultAttrOfType<mlir::StringAttr>(i, "attn.name");
+        if (auto name = function.getResultAttrOfType<mlir::StringAttr>(i, attributes::name);
             name && name.getValue() == drawing.name &&
             (observation.entry.empty() || observation.entry == function.getSymName()))
           drawing.rows =

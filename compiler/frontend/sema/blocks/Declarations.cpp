@@ -9,6 +9,7 @@
 #include "compiler/frontend/sema/functions/Scans.h"
 #include "compiler/frontend/sema/parameters/Params.h"
 #include "compiler/frontend/sema/sizes/Dims.h"
+#include "dialect/Attributes.h"
 
 namespace attn::frontend {
 
@@ -170,7 +171,8 @@ static void declareWeights(Sema &sema, const ModelDecl &decl) {
         first = weights;
     }
   if (first && !first->file.text.empty())
-    (*sema.output.module)->setAttr("attn.weights", sema.builder.getStringAttr(first->file.text));
+    (*sema.output.module)
+        ->setAttr(attributes::weights, sema.builder.getStringAttr(first->file.text));
 }
 
 void declareItem(Sema &sema, Scope &in, const Item &item) {
@@ -266,7 +268,7 @@ void declareModel(Sema &sema, const ModelDecl &decl) {
       for (const Name &pattern : ignore->patterns)
         ignored.push_back(sema.builder.getStringAttr(pattern.text));
   if (!ignored.empty())
-    (*sema.output.module)->setAttr("attn.ignore", sema.builder.getArrayAttr(ignored));
+    (*sema.output.module)->setAttr(attributes::ignore, sema.builder.getArrayAttr(ignored));
   declareWeights(sema, decl);
   emitDims(sema, sema.names.modelScope);
   setUpParameters(sema, sema.names.modelScope, Owner());

@@ -8,6 +8,7 @@
 #include "compiler/frontend/sema/blocks/Taps.h"
 #include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
+#include "dialect/Attributes.h"
 
 namespace attn::frontend {
 
@@ -48,14 +49,14 @@ void tapCall(Sema &sema, const Instance &instance, mlir::func::CallOp call,
 
 void buildReturn(Sema &sema, mlir::func::FuncOp function, SourceRange place,
                  std::vector<mlir::Value> results) {
-  bool isEntry = function->hasAttr("attn.entry");
+  bool isEntry = function->hasAttr(attributes::entry);
   llvm::SmallVector<mlir::Type> types;
   llvm::SmallVector<mlir::DictionaryAttr> attributes;
   for (const auto &[name, value] : sema.function.taps.list) {
     llvm::SmallVector<mlir::NamedAttribute> own;
     if (isEntry) {
-      own.push_back(sema.builder.getNamedAttr("attn.name", sema.builder.getStringAttr(name)));
-      own.push_back(sema.builder.getNamedAttr("attn.tap", sema.builder.getUnitAttr()));
+      own.push_back(sema.builder.getNamedAttr(attributes::name, sema.builder.getStringAttr(name)));
+      own.push_back(sema.builder.getNamedAttr(attributes::tap, sema.builder.getUnitAttr()));
     }
     attributes.push_back(sema.builder.getDictionaryAttr(own));
     types.push_back(value.getType());

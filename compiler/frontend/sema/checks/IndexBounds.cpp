@@ -4,6 +4,7 @@
 // of entries, to tables, and to maps that compute it: inputs are checked when running, tables and
 // maps here, by the interval of what they can give.
 #include "compiler/frontend/sema/checks/IndexBounds.h"
+#include "dialect/Attributes.h"
 #include "dialect/Choices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -87,7 +88,7 @@ private:
     if (llvm::isa<RouteOp>(parent)) // rows are no integers
       return;
     auto function = llvm::cast<mlir::func::FuncOp>(parent);
-    if (function->hasAttr("attn.entry"))
+    if (function->hasAttr(attributes::entry))
       found.inputs.push_back(argument);
     for (mlir::func::CallOp call : calls.lookup(function.getSymName()))
       reach(call.getOperand(argument.getArgNumber()));
@@ -154,7 +155,8 @@ ConstantIntRanges Ranges::of(mlir::Value tensor) {
   };
   for (mlir::BlockArgument input : sources.inputs) {
     auto function = llvm::cast<mlir::func::FuncOp>(input.getOwner()->getParentOp());
-    auto below = function.getArgAttrOfType<mlir::IntegerAttr>(input.getArgNumber(), "attn.below");
+    auto below =
+        function.getArgAttrOfType<mlir::IntegerAttr>(input.getArgNumber(), attributes::below);
     unsigned bits = element.getIntOrFloatBitWidth();
     join(below ? ConstantIntRanges::fromSigned(
                      llvm::APInt(bits, 0), llvm::APInt(bits, below.getInt() - 1, /*signed=*/true))
@@ -359,9 +361,9 @@ static std::vector<Choice> findChoices(Sema &sema, SourceTracer &tracer) {
         continue;
       auto function = llvm::cast<mlir::func::FuncOp>(input.getOwner()->getParentOp());
       unsigned i = input.getArgNumber();
-      auto known = function.getArgAttrOfType<mlir::IntegerAttr>(i, "attn.below");
+      auto known = function.getArgAttrOfType<mlir::IntegerAttr>(i, attributes::below);
       int64_t below = known ? std::min(known.getInt(), choice.rows) : choice.rows;
-      function.setArgAttr(i, "attn.below", sema.builder.getI64IntegerAttr(below));
+      function.setArgAttr(i, attributes::below, sema.builder.getI64IntegerAttr(below));
     }
   return choices;
 }

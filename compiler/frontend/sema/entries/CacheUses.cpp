@@ -4,6 +4,7 @@
 // they push, fill in and read, and whether the entries of a cache fit together.
 #include "compiler/frontend/sema/entries/PartialEntries.h"
 #include "compiler/frontend/sema/sizes/Axes.h"
+#include "dialect/Attributes.h"
 #include "dialect/Caches.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -207,7 +208,8 @@ void CacheUses::note(const BuiltEntry &built) {
       sema.report.error(DiagCode::EntryPart, name.range,
                         "`forward` fills `" + name.text + "` with nothing");
   if (!uses.empty())
-    mlir::func::FuncOp(built.function)->setAttr("attn.caches", sema.builder.getArrayAttr(uses));
+    mlir::func::FuncOp(built.function)
+        ->setAttr(attributes::caches, sema.builder.getArrayAttr(uses));
 }
 
 /// What an entry reads, the others fill in.

@@ -19,6 +19,7 @@
 #include "compiler/frontend/sema/sizes/Dims.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
 #include "compiler/frontend/sema/sizes/Types.h"
+#include "dialect/Attributes.h"
 
 namespace attn::frontend {
 
@@ -187,11 +188,12 @@ static std::vector<SemaValue> takeLast(Sema &sema, const EntryDecl &entry,
 static void nameEntry(Sema &sema, const EntryDecl &entry, const Signature &signature,
                       mlir::func::FuncOp function) {
   const std::string &own = entry.signature.name.text;
-  function->setAttr("attn.entry", sema.builder.getUnitAttr());
+  function->setAttr(attributes::entry, sema.builder.getUnitAttr());
   unsigned input = 0;
   for (const Parameter &parameter : signature.parameters)
     if (!parameter.type.isCache())
-      function.setArgAttr(input++, "attn.name", sema.builder.getStringAttr(parameter.name.text));
+      function.setArgAttr(input++, attributes::name,
+                          sema.builder.getStringAttr(parameter.name.text));
   if (!entry.only.empty()) // it gives nothing
     return;
   std::map<std::string, SourceRange> given;
@@ -205,7 +207,7 @@ static void nameEntry(Sema &sema, const EntryDecl &entry, const Signature &signa
             .error(DiagCode::DuplicateName, result->range, "`" + name + "` is declared twice")
             .at(first->second, "it is declared here already")
             .help("choose another name for one of them");
-    function.setResultAttr(i, "attn.name", sema.builder.getStringAttr(name));
+    function.setResultAttr(i, attributes::name, sema.builder.getStringAttr(name));
   }
 }
 
@@ -246,11 +248,11 @@ static void buildEntryBody(Sema &sema, const EntryDecl &entry, const EntryDecl &
     if (sema.names.image && parameter.name.text == "image")
       if (mlir::DictionaryAttr attr =
               imageAttr(sema, body, parameter, sema.entry.parameters[input]))
-        function.setArgAttr(input, "attn.image", attr);
+        function.setArgAttr(input, attributes::image, attr);
     if (sema.names.sound && parameter.name.text == "mel")
       if (mlir::DictionaryAttr attr =
               soundAttr(sema, body, parameter, sema.entry.parameters[input]))
-        function.setArgAttr(input, "attn.sound", attr);
+        function.setArgAttr(input, attributes::sound, attr);
   }
   std::vector<SemaValue> values;
   std::vector<SourceRange> places;

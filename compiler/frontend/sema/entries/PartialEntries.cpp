@@ -8,6 +8,7 @@
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/checks/Trim.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
+#include "dialect/Attributes.h"
 #include "dialect/Caches.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,7 +22,7 @@ using mlir::func::FuncOp;
 /// The input of a function with a name; -1 where there is none.
 static int inputCalled(FuncOp function, llvm::StringRef name) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (auto own = function.getArgAttrOfType<mlir::StringAttr>(i, "attn.name"))
+    if (auto own = function.getArgAttrOfType<mlir::StringAttr>(i, attributes::name))
       if (own.getValue() == name)
         return static_cast<int>(i);
   return -1;
@@ -128,7 +129,7 @@ static void dropInputs(Sema &sema, const BuiltEntry &built, const llvm::BitVecto
     if (!built.entry->only.empty()) {
       dropped.set(input);
     } else if (hadUses.test(input)) {
-      auto name = function.getArgAttrOfType<mlir::StringAttr>(input, "attn.name").getValue();
+      auto name = function.getArgAttrOfType<mlir::StringAttr>(input, attributes::name).getValue();
       sema.report
           .error(DiagCode::EntryPart, built.entry->without.front().range,
                  "an entry without `" + built.entry->without.front().text + "` does not need `" +

@@ -7,6 +7,7 @@
 #include "compiler/frontend/sema/sizes/Axes.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
 #include "compiler/frontend/sema/sizes/Types.h"
+#include "dialect/Attributes.h"
 
 namespace attn::frontend {
 
@@ -45,8 +46,8 @@ void addStates(Sema &sema, FuncOp function, Scope &scope) {
     mlir::Location loc = locate(sema, state->range, state->name);
     unsigned argument = function.getNumArguments();
     mlir::DictionaryAttr attributes = sema.builder.getDictionaryAttr(
-        {sema.builder.getNamedAttr("attn.name", sema.builder.getStringAttr(state->name)),
-         sema.builder.getNamedAttr("attn.state", sema.builder.getI64IntegerAttr(number))});
+        {sema.builder.getNamedAttr(attributes::name, sema.builder.getStringAttr(state->name)),
+         sema.builder.getNamedAttr(attributes::state, sema.builder.getI64IntegerAttr(number))});
     if (mlir::failed(function.insertArgument(argument, state->element, attributes, loc)))
       continue;
     mlir::Value value = function.getArgument(argument);
@@ -71,7 +72,7 @@ static bool checkSizes(Sema &sema, FuncOp function, const Decl &state, SourceRan
   };
   std::set<std::string> known;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (!function.getArgAttr(i, "attn.state"))
+    if (!function.getArgAttr(i, attributes::state))
       known.merge(dimsOf(function.getArgumentTypes()[i]));
   for (const std::string &dim : dimsOf(state.element)) {
     if (known.count(dim))
@@ -90,7 +91,7 @@ static bool checkSizes(Sema &sema, FuncOp function, const Decl &state, SourceRan
 void finishStates(Sema &sema, const Signature &signature, FuncOp function, Scope &scope) {
   llvm::SmallVector<Decl *> states = statesOf(sema);
   for (unsigned i = function.getNumArguments(); i-- > 0;) {
-    auto number = function.getArgAttrOfType<mlir::IntegerAttr>(i, "attn.state");
+    auto number = function.getArgAttrOfType<mlir::IntegerAttr>(i, attributes::state);
     if (!number)
       continue;
     Decl &state = *states[number.getInt()], *own = scope.find(state.name);
@@ -105,7 +106,7 @@ void finishStates(Sema &sema, const Signature &signature, FuncOp function, Scope
       continue;
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    auto name = function.getResultAttrOfType<mlir::StringAttr>(i, "attn.name");
+    auto name = function.getResultAttrOfType<mlir::StringAttr>(i, attributes::name);
     auto found = llvm::find_if(
         states, [&](const Decl *state) { return name && state->name == name.getValue(); });
     if (found == states.end() || !signature.resultNames[i])
@@ -114,7 +115,8 @@ void finishStates(Sema &sema, const Signature &signature, FuncOp function, Scope
     state.isSet = true;
     if (state.wrong)
       continue;
-    function.setResultAttr(i, "attn.state", sema.builder.getI64IntegerAttr(found - states.begin()));
+    function.setResultAttr(i, attributes::state,
+                           sema.builder.getI64IntegerAttr(found - states.begin()));
     mlir::Type type = function.getResultTypes()[i];
     if (type == state.element)
       continue;

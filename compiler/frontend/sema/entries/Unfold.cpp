@@ -9,6 +9,7 @@
 #include "compiler/frontend/sema/sizes/Dims.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
 #include "compiler/frontend/sema/sizes/Types.h"
+#include "dialect/Attributes.h"
 #include "dialect/Caches.h"
 #include "dialect/Settings.h"
 #include "dialect/Unfold.h"
@@ -292,7 +293,7 @@ bool UnfoldBuilder::checkScores() {
         .note("there is a token for each row of scores, along one axis at most");
     return false;
   }
-  auto below = step.getArgAttrOfType<mlir::IntegerAttr>(token, "attn.below");
+  auto below = step.getArgAttrOfType<mlir::IntegerAttr>(token, attributes::below);
   if (below && below.getInt() < vocabulary) {
     error("there are scores for " + llvm::Twine(vocabulary) + " tokens, but `" +
               inputName(step, token) + "` takes those below " + llvm::Twine(below.getInt()),

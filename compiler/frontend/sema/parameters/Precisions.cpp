@@ -67,7 +67,7 @@ void declarePrecisions(Sema &sema, const ModelDecl &decl) {
           .help("that of some parameters: `precision int8 for \"output.weight\"`");
     else if (!sema.options.leavesOutPrecision)
       (*sema.output.module)
-          ->setAttr("attn.precision", PrecisionAttr::get(&sema.mlirContext, *precision));
+          ->setAttr(attributes::precision, PrecisionAttr::get(&sema.mlirContext, *precision));
     first = own;
   }
 }
