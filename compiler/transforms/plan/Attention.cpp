@@ -28,7 +28,7 @@ struct AttentionViews {
 
 } // namespace
 
-/// A CPU's kernels of many queries read f32, or what they round to: copies keys and values that lie
+/// Where kernels of many queries read f32, or what they round to: copies keys and values that lie
 /// otherwise.
 static LogicalResult widen(FunctionPlan &plan, AttentionOp op, AttentionViews &views) {
   RankedTensorType query = typeOf(op.getQuery());
@@ -36,7 +36,7 @@ static LogicalResult widen(FunctionPlan &plan, AttentionOp op, AttentionViews &v
   for (int64_t d : views.axes.rows)
     queries =
         queries < 0 || query.isDynamicDim(d) ? ShapedType::kDynamic : queries * query.getDimSize(d);
-  if (plan.module.isGpu() || areFewQueries(op, queries))
+  if (plan.module.placement().readsAnyElement || areFewQueries(op, queries))
     return success();
   for (auto [view, tensor] : {std::pair(&views.key, op.getKey()), {&views.value, op.getValue()}}) {
     Type element = view->element();

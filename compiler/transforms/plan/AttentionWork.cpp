@@ -45,19 +45,16 @@ AttentionWork workOf(FunctionPlan &plan, AttentionOp op, const SizePolynomial &s
                      Value value, Value out) {
   auto type = cast<MemRefType>(out.getType());
   int64_t batch = type.getRank() - 2, queries = type.getDimSize(batch);
-  // On GPUs, all heads that share keys take them together.
+  const Placement &placement = plan.module.placement();
   int64_t heads = batch, rows = queries;
-  if (plan.module.isGpu())
+  if (placement.headsShareKeys)
     std::tie(heads, rows) = sharingQueries(type, key, value);
-  if (!areFewQueries(op, rows,
-                     plan.module.isGpu() ? FewQueriesShape::mostRowsOnGpus
-                                         : FewQueriesShape::mostQueries)) {
+  if (!areFewQueries(op, rows, placement.mostFewQueries))
     return {threadRows(plan, op, mostFloats(plan, op, key, value, out)), {}, {}};
-  }
   FewQueriesShape few{/*lanes=*/16, type.getShape().back()}; // of any CPU the most
-  int64_t parts = keyPartsOf(
-      type.getShape().take_front(heads), cast<MemRefType>(key.getType()).getDimSize(batch),
-      plan.module.isGpu() ? KeyDivision::ofGpus(rows) : KeyDivision::ofCpus());
+  int64_t parts =
+      keyPartsOf(type.getShape().take_front(heads),
+                 cast<MemRefType>(key.getType()).getDimSize(batch), placement.keyDivision(rows));
   Value scratch = threadRows(plan, op, few.scratchFloats(queries, parts > 1));
   if (parts == 1)
     return {scratch, {}, {}};

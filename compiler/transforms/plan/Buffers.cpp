@@ -44,7 +44,7 @@ Value threadRows(FunctionPlan &plan, Operation *op, int64_t columns, int64_t sha
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   // What prefetchers take to follow the end of a thread's row is nobody's: some 20 lines.
   constexpr int64_t gap = 11 * panelWidth * 4;
-  if (!plan.module.isGpu())
+  if (plan.module.placement().threadsHaveRows)
     columns += gap / bytes;
   auto rows = SizePolynomial::dim("#threads") + SizePolynomial(shared);
   Value pointer = plan.frame.take(SizePolynomial(columns * bytes) * rows, element, op);

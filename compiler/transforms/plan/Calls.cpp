@@ -25,7 +25,7 @@ static FailureOr<Value> argument(FunctionPlan &plan, Operation *op, Value tensor
   plan.frame.use(view.base);
   RankedTensorType type = typeOf(tensor);
   if (view.liesLike(BufferView::dense(type, view.base, pitchOf(type))) &&
-      !(plan.module.isGpu() && isTable(view.base)))
+      (plan.module.placement().passesTables || !isTable(view.base)))
     return view.base;
   BufferView whole = allocate(plan, type, op);
   if (failed(copy(plan, op, view, whole)))

@@ -13,7 +13,7 @@ namespace attn::planning {
 Precision precisionOf(const ModulePlan &module, LinearOp op) {
   // Packed ones share theirs.
   Precision precision = saidPrecision(op.getWeights().front()).value_or(module.precision);
-  if (!module.isGpu())
+  if (!module.placement().multipliesAll)
     precision = storedPrecision(precision);
   // Weights of 16 bits are multiplied by pairs.
   bool isOdd = typeOf(op.getInput()).getShape().back() % 2 != 0;
@@ -55,10 +55,11 @@ static bool isOnlyRounded(const ModulePlan &module, Value tensor) {
 /// Whether the kernel that computes a tensor can write 16 bits of it.
 static bool canBeHalves(const ModulePlan &module, Value tensor) {
   auto compute = dyn_cast_if_present<ComputeOpInterface>(tensor.getDefiningOp());
-  if (!compute || tensor != compute->getResult(0) || !compute.writesHalves(module.isGpu()))
+  if (!compute || tensor != compute->getResult(0) ||
+      !compute.writesHalves(module.placement().mapsWriteHalves))
     return false;
   auto attention = dyn_cast<AttentionOp>(*compute);
-  return module.isGpu() || !attention || hasManyQueries(attention);
+  return module.placement().readsAnyElement || !attention || hasManyQueries(attention);
 }
 
 LinearOp roundedFor(const ModulePlan &module, Value tensor) {

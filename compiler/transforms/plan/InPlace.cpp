@@ -94,7 +94,7 @@ bool isInPlace(const Places &places, scf::ForOp loop, size_t carried) {
 }
 
 void chooseInPlace(FunctionPlan &plan, Block &block) {
-  if (plan.module.isGpu())
+  if (!plan.module.placement().worksInPlace)
     return;
   for (Operation &op : block) {
     if (auto linear = dyn_cast<LinearOp>(op)) {

@@ -67,7 +67,7 @@ static LogicalResult normInput(FunctionPlan &plan, LinearOp op, Precision precis
                                LinearInput &input) {
   if (!op.getNorm())
     return success();
-  if (takesBytes(precision) && !plan.module.isGpu()) {
+  if (takesBytes(precision) && plan.module.placement().preparesRows) {
     auto rows = normedBytes(plan, op, precision);
     if (failed(rows))
       return failure();
@@ -98,7 +98,7 @@ static LogicalResult readInput(FunctionPlan &plan, LinearOp op, Precision precis
     input.buffer = input.bytes.elements;
     return success();
   }
-  if (isHalf(precision) && plan.module.isGpu() &&
+  if (isHalf(precision) && plan.module.placement().keepsHalves &&
       !hasHalfRows(input.view, lifted, plan.module.keptHalf())) {
     auto rows = halfRows(plan, op, input.view);
     if (failed(rows))
@@ -111,8 +111,8 @@ static LogicalResult readInput(FunctionPlan &plan, LinearOp op, Precision precis
   input.contracted = static_cast<int64_t>(columns.size());
   atoms.append(columns);
   input.buffer = memrefOf(plan, input.view, atoms);
-  if (precision == Precision::BF16 && plan.module.multipliesPairs() && !plan.module.isGpu() &&
-      input.view.element().isF32()) {
+  if (precision == Precision::BF16 && plan.module.multipliesPairs() &&
+      plan.module.placement().preparesRows && input.view.element().isF32()) {
     auto rows = narrow(plan, op, input.view, precision);
     if (failed(rows))
       return failure();
@@ -188,7 +188,8 @@ static Value scratchOf(FunctionPlan &plan, LinearOp op, Precision precision, Slo
     if (TargetModel::tileParts(takesBytes(precision) ? k : 2 * k) > 1)
       shared = llvm::divideCeil(panels * panelWidth * TargetModel::tileGroupRows, floats);
   }
-  return floats && !plan.module.isGpu() ? threadRows(plan, op, floats, shared) : Value();
+  return floats && plan.module.placement().threadsHaveRows ? threadRows(plan, op, floats, shared)
+                                                           : Value();
 }
 
 /// Bytes that the weights take less than their types say.

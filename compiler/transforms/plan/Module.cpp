@@ -115,7 +115,7 @@ Type ModulePlan::elementOf(StateOp state) {
 Type ModulePlan::roundedTo() const {
   MLIRContext *context = op->getContext();
   if (precision == Precision::F16) // which no CPU level multiplies
-    return isGpu() ? Type(Float16Type::get(context)) : Type();
+    return placement().multipliesAll ? Type(Float16Type::get(context)) : Type();
   return targets.anyMultipliesPairs() && storedPrecision(precision) != Precision::F32
              ? Type(BFloat16Type::get(context))
              : Type();

@@ -6,6 +6,7 @@
 
 #include "compiler/target/TargetSet.h"
 #include "compiler/transforms/ParameterLayout.h"
+#include "compiler/transforms/plan/Placement.h"
 #include "compiler/transforms/plan/Tensors.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -43,13 +44,15 @@ struct ModulePlan {
   /// Functions that it calls have been asked.
   ArrayRef<StringRef> routedIn(func::FuncOp function);
 
-  /// Whether the plan is for GPUs.
-  bool isGpu() const { return targets.isGpu(); }
+  /// What the kind of machine wants that the plan is for.
+  const Placement &placement() const { return targets.isGpu() ? Placement::gpus : Placement::cpus; }
   /// What attention is rounded to, and rows of linears in bf16 for such a level, or null.
   Type roundedTo() const;
   bool multipliesPairs() const { return bool(roundedTo()); }
   /// The 16 bits that tensors which are only multiplied are kept in, or null.
-  Type keptHalf() const { return isGpu() && isHalf(precision) ? roundedTo() : Type(); }
+  Type keptHalf() const {
+    return placement().keepsHalves && isHalf(precision) ? roundedTo() : Type();
+  }
   /// Whether all that reads a tensor, or a view of it, multiplies it, by pairs along its last dim,
   /// or keeps it for that.
   bool isOnlyMultiplied(Value tensor) const;
@@ -58,7 +61,7 @@ struct ModulePlan {
   Precision precisionOfRows(ParamOp table) const;
   /// What an element is in memory.
   Type stored(Type element) const {
-    return isGpu() && element.isBF16() ? element : storedElement(element);
+    return placement().keepsHalves && element.isBF16() ? element : storedElement(element);
   }
 
   ModuleOp op;

@@ -77,7 +77,7 @@ static NarrowRows allocateNarrow(FunctionPlan &plan, LinearOp op, Precision prec
   int64_t columns = llvm::alignTo(k, areBytes ? rowGranule(precision) : 1);
   // Scale and zero, and for int4 the sums of 32 bytes each; GPUs add these up where they multiply.
   int64_t ranges = 2;
-  if (precision == Precision::Int4 && !plan.module.isGpu())
+  if (precision == Precision::Int4 && plan.module.placement().preparesRows)
     ranges += columns / scaleGroup;
   Value range =
       areBytes ? view(buffer(count, ranges, plan.builder.getF32Type()), ranges, ranges) : Value();

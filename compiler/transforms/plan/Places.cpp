@@ -139,7 +139,7 @@ void chooseDestination(FunctionPlan &plan, Value tensor, const BufferView &place
     return;
   Value exact = map.getInputs()[0];
   auto compute = dyn_cast_if_present<ComputeOpInterface>(exact.getDefiningOp());
-  if (exact.hasOneUse() && compute && compute.writesHalves(plan.module.isGpu()))
+  if (exact.hasOneUse() && compute && compute.writesHalves(plan.module.placement().mapsWriteHalves))
     plan.places.destinations.try_emplace(exact, place);
 }
 

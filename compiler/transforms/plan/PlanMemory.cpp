@@ -78,7 +78,7 @@ struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
       return signalPassFailure();
     }
     modulePlan.targets = *planned;
-    modulePlan.precision = planned->isGpu() ? *known : storedPrecision(*known);
+    modulePlan.precision = modulePlan.placement().multipliesAll ? *known : storedPrecision(*known);
     // The entries that they name take pointers from here on; the artifact's tables describe them.
     for (auto unfold : llvm::make_early_inc_range(getOperation().getOps<UnfoldOp>()))
       unfold.erase();

@@ -150,20 +150,20 @@ LogicalResult RoutePlan::gather(const SizePolynomial &first, const SizePolynomia
 
 /// The kernels of one expert.
 LogicalResult RoutePlan::emitExpert(Value expert) {
-  bool isGpu = plan.module.isGpu();
+  bool knowsCounts = plan.module.placement().callerKnowsCounts;
   Type f32 = builder.getF32Type();
   SizePolynomial count = SizePolynomial::dim(name), begin = SizePolynomial::dim(first);
   auto place = [&](Value base, RankedTensorType type) {
     Value bytes = number(0);
-    if (!isGpu)
+    if (knowsCounts)
       bytes = arith::MulIOp::create(builder, op.getLoc(), plan.dim(first), number(rowBytes(type)));
     return pointerAt(base, bytes, f32);
   };
   Value rows = place(sorted, taken), out;
-  if (isGpu && failed(gather(begin, count, rows)))
+  if (!knowsCounts && failed(gather(begin, count, rows)))
     return failure();
-  out = isGpu ? plan.frame.take(SizePolynomial(rowBytes(given)) * count, f32, op)
-              : place(made, given);
+  out = knowsCounts ? place(made, given)
+                    : plan.frame.take(SizePolynomial(rowBytes(given)) * count, f32, op);
   plan.scalars.map(op.expert(), expert);
   plan.places.views[op.rows()] = BufferView::dense(taken, rows, pitchOf(taken));
   BufferView result = BufferView::dense(given, out, pitchOf(given));
@@ -173,7 +173,7 @@ LogicalResult RoutePlan::emitExpert(Value expert) {
       failed(deliver(plan, end, op.routed(), result)))
     return failure();
   plan.frame.releaseAfter(end);
-  if (!isGpu)
+  if (knowsCounts)
     return success();
   BufferView whole = rowsOf(given, pointerAt(made, number(0), f32), all);
   return copy(plan, op, result, whole.window(0, begin, count));
@@ -191,7 +191,7 @@ LogicalResult RoutePlan::emitExperts() {
   plan.arguments.counts[name] = count;
   plan.arguments.dims[name] = rowsAt(plan, name, count);
   plan.arguments.dims[first] = rowsAt(plan, name, pointerAt(firsts, bytes, i32));
-  if (!plan.module.isGpu()) {
+  if (plan.module.placement().callerKnowsCounts) {
     Value isChosen =
         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, plan.dim(name), number(0));
     auto choice = scf::IfOp::create(builder, loc, isChosen, /*withElseRegion=*/false);
@@ -242,11 +242,11 @@ LogicalResult emit(FunctionPlan &plan, RouteOp op) {
   RoutePlan route(plan, op);
   if (failed(route.sort()))
     return failure();
-  bool isGpu = plan.module.isGpu();
+  bool knowsCounts = plan.module.placement().callerKnowsCounts;
   route.sorted = route.takeBytes(SizePolynomial(RoutePlan::rowBytes(route.taken)) * route.all);
   route.made = route.takeBytes(SizePolynomial(RoutePlan::rowBytes(route.given)) * route.all);
   Value rows = route.pointerAt(route.sorted, route.number(0), plan.builder.getF32Type());
-  if (!isGpu && failed(route.gather(0, route.all, rows)))
+  if (knowsCounts && failed(route.gather(0, route.all, rows)))
     return failure();
   if (failed(route.emitExperts()))
     return failure();
