@@ -5,10 +5,10 @@
 #include "base/Dtype.h"
 #include "io/ElementReader.h"
 #include "tools/attn/support/Report.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 
 namespace attn::tool {
 namespace {
@@ -113,19 +113,17 @@ static std::string describe(const attn::StoredTensor &tensor, const Values &valu
                             int64_t elements) {
   std::string text = values.numbers == 0
                          ? std::string("no numbers")
-                         : llvm::formatv("{0,11:f4}{1,11:f4}{2,11:f4}{3,11:f4}", values.least,
-                                         values.greatest, values.mean(), values.deviation())
-                               .str();
+                         : fmt::format("{:11.4f}{:11.4f}{:11.4f}{:11.4f}", values.least,
+                                       values.greatest, values.mean(), values.deviation());
   if (values.nan)
-    text += llvm::formatv("  {0} of {1} NaN", values.nan, elements);
+    text += fmt::format("  {} of {} NaN", values.nan, elements);
   if (values.infinite)
-    text += llvm::formatv("  {0} of {1} infinite", values.infinite, elements);
+    text += fmt::format("  {} of {} infinite", values.infinite, elements);
   if (values.firstBad >= 0)
     text += ", first at " + placeText(tensor, values.firstBad);
   for (const Outlier &outlier : values.outliers)
-    text +=
-        llvm::formatv("{0} {1:g} at {2}", &outlier == values.outliers.data() ? "  outliers" : ",",
-                      outlier.value, placeText(tensor, outlier.place));
+    text += fmt::format("{} {:g} at {}", &outlier == values.outliers.data() ? "  outliers" : ",",
+                        outlier.value, placeText(tensor, outlier.place));
   return text;
 }
 

@@ -9,10 +9,10 @@
 #include "io/Onnx.h"
 #include "tools/attn/support/Report.h"
 #include "weights/Match.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace attn::tool {
 
@@ -67,7 +67,7 @@ static void printBound(const attn_abi_model &tables, const attn::Checkpoint &che
     int32_t bound = countBound(parameter, checkpoint);
     std::string layers;
     if (parameter.layers)
-      layers = llvm::formatv("  {0} of {1} layers", bound, parameter.layers).str();
+      layers = fmt::format("  {} of {} layers", bound, parameter.layers);
     const char *kind = bound == 0 ? (parameter.isOptional ? "absent" : "missing")
                        : bound < std::max(parameter.layers, 1) ? "partly"
                                                                : "bound";

@@ -9,9 +9,9 @@
 #include "tools/attn/support/Files.h"
 #include "tools/attn/support/Report.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
+#include <fmt/format.h>
 
 using namespace llvm;
 
@@ -35,8 +35,9 @@ static void printTokens(const attn_tokenizer *tokenizer, const attn_tokens &toke
     quoted.appendQuoted(token, size);
     std::string range = tokens.origins[i] != ATTN_TOKEN_TEXT
                             ? "added"
-                            : formatv("{0}-{1}", tokens.begins[i], tokens.ends[i]).str();
-    outs() << formatv("{0,8}  {1,-13}  ", tokens.ids[i], range) << '"' << quoted.c_str() << "\"\n";
+                            : fmt::format("{}-{}", tokens.begins[i], tokens.ends[i]);
+    outs() << fmt::format("{:>8}  {:<13}  ", tokens.ids[i], range) << '"' << quoted.c_str()
+           << "\"\n";
   }
 }
 
