@@ -10,7 +10,7 @@ list(FILTER ATTN_LLVM_ARCHIVES EXCLUDE REGEX "/libMLIR(CAPI|Test)")
 list(JOIN ATTN_LLVM_ARCHIVES "," ATTN_LLVM_ARCHIVES)
 add_library(AttnLlvm INTERFACE)
 target_link_libraries(AttnLlvm INTERFACE "$<LINK_GROUP:RESCAN,${ATTN_LLVM_ARCHIVES}>" z zstd xml2 m dl)
-target_link_options(AttnLlvm INTERFACE -no-pie -Wl,--gc-sections)
+target_link_options(AttnLlvm INTERFACE -Wl,--gc-sections)
 
 set(ATTN_WARNINGS -Wall -Wextra -Wno-unused-parameter)
 
@@ -74,12 +74,13 @@ function(attn_library name)
   endif()
 endfunction()
 
-# attn_tool(name SOURCES... [LINK libs...]): an executable in build/bin.
+# attn_tool(name SOURCES... [LINK libs...]): an executable in build/bin, with fixed addresses, which start-up need not write.
 function(attn_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   attn_compiler_flags(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} AttnLlvm)
+  target_link_options(${name} PRIVATE -no-pie)
   target_compile_options(${name} PRIVATE -fPIC)
   attn_precompiled(${name} ${ARG_LINK})
   attn_unity(${name})

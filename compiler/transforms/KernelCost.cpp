@@ -9,7 +9,7 @@ using namespace attn;
 
 /// Operations per element of a layer norm: two sums, the difference, its square, and what scales
 /// and shifts.
-static constexpr int64_t kNormFlop = 8;
+static constexpr int64_t normFlop = 8;
 
 static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -57,7 +57,7 @@ KernelCost KernelCost::ofNorm(RankedTensorType normed, const RowNorm &norm) {
     if (row)
       bytes = bytes + bytesOf(tensorOf(row));
   return {(norm.norm.title() + " " + llvm::Twine(columns)).str(),
-          elementsOf(normed) * SizePolynomial(kNormFlop), bytes};
+          elementsOf(normed) * SizePolynomial(normFlop), bytes};
 }
 
 KernelCost KernelCost::ofRounding(RankedTensorType rows) {

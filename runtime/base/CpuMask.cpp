@@ -27,17 +27,17 @@ bool CpuMask::operator==(const CpuMask &other) const {
 
 CpuMask CpuMask::without(const CpuMask &others) const {
   CpuMask result;
-  for (int32_t i = 0; i < kMost / kWordBits; ++i)
+  for (int32_t i = 0; i < most / wordBits; ++i)
     result.words[i] = words[i] & ~others.words[i];
   return result;
 }
 
 CpuMask CpuMask::only(int32_t index) const {
   CpuMask result;
-  for (int32_t cpu = 0; cpu < kMost; ++cpu) {
-    unsigned long bit = words[cpu / kWordBits] & 1ul << cpu % kWordBits;
+  for (int32_t cpu = 0; cpu < most; ++cpu) {
+    unsigned long bit = words[cpu / wordBits] & 1ul << cpu % wordBits;
     if (bit && index-- == 0)
-      result.words[cpu / kWordBits] = bit;
+      result.words[cpu / wordBits] = bit;
   }
   return result;
 }

@@ -9,16 +9,16 @@ namespace attn {
 
 /// CPUs that a thread may run on, as the kernel tells.
 struct CpuMask {
-  static constexpr int32_t kMost = 8192;
-  static constexpr int32_t kWordBits = 8 * sizeof(unsigned long);
-  unsigned long words[kMost / kWordBits] = {};
+  static constexpr int32_t most = 8192;
+  static constexpr int32_t wordBits = 8 * sizeof(unsigned long);
+  unsigned long words[most / wordBits] = {};
 
   /// The CPUs that the calling thread may use; empty where the kernel does not say.
   static CpuMask ofCaller();
   int32_t count() const;
   bool operator==(const CpuMask &other) const;
-  bool holds(int32_t cpu) const { return words[cpu / kWordBits] >> cpu % kWordBits & 1; }
-  void add(int32_t cpu) { words[cpu / kWordBits] |= 1ul << cpu % kWordBits; }
+  bool holds(int32_t cpu) const { return words[cpu / wordBits] >> cpu % wordBits & 1; }
+  void add(int32_t cpu) { words[cpu / wordBits] |= 1ul << cpu % wordBits; }
   /// The mask of its `index`th CPU alone.
   CpuMask only(int32_t index) const;
   CpuMask without(const CpuMask &others) const;

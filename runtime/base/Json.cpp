@@ -6,7 +6,7 @@
 
 using namespace attn;
 
-static constexpr int kMaxDepth = 32;
+static constexpr int maxDepth = 32;
 
 bool JsonReader::fail(const char *why) {
   if (!problem)
@@ -48,7 +48,7 @@ bool JsonReader::expect(char c) {
 bool JsonReader::enterObject() {
   if (!expect('{'))
     return false;
-  if (++depth > kMaxDepth)
+  if (++depth > maxDepth)
     return fail("nested too deeply");
   isFirst = true;
   return true;
@@ -57,7 +57,7 @@ bool JsonReader::enterObject() {
 bool JsonReader::enterArray() {
   if (!expect('['))
     return false;
-  if (++depth > kMaxDepth)
+  if (++depth > maxDepth)
     return fail("nested too deeply");
   isFirst = true;
   return true;

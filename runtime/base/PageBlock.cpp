@@ -6,17 +6,17 @@
 
 using namespace attn;
 
-static constexpr uint64_t kLargePage = 2 << 20;
+static constexpr uint64_t largePage = 2 << 20;
 
 bool PageBlock::allocate(uint64_t wanted, Pages pages) {
   reset();
-  uint64_t page = wanted >= kLargePage && pages == Pages::Large ? kLargePage : 4096;
+  uint64_t page = wanted >= largePage && pages == Pages::Large ? largePage : 4096;
   if (wanted > UINT64_MAX / 2)
     return false;
   uint64_t rounded = (wanted + page - 1) / page * page;
   if (rounded == 0)
     rounded = page;
-  uint64_t reserve = page == kLargePage ? rounded + kLargePage : rounded;
+  uint64_t reserve = page == largePage ? rounded + largePage : rounded;
   void *memory = mmap(nullptr, reserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     return false;
@@ -25,7 +25,7 @@ bool PageBlock::allocate(uint64_t wanted, Pages pages) {
   bytes = static_cast<char *>(memory) + (page - uintptr_t(memory) % page) % page;
   length = rounded;
   // A wish: pages of the other size do as well.
-  madvise(bytes, length, page == kLargePage ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  madvise(bytes, length, page == largePage ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   return true;
 }
 

@@ -14,9 +14,9 @@
 using namespace attn;
 
 /// About 40 us on the machines of today, whose counters tick at 2 to 4 GHz.
-static constexpr uint64_t kSpinTicks = 100000;
+static constexpr uint64_t usualSpinTicks = 100000;
 /// Where threads outnumber CPUs the one waited for often cannot run until we sleep.
-static constexpr uint64_t kCrowdedSpinTicks = 2000;
+static constexpr uint64_t crowdedSpinTicks = 2000;
 
 bool Team::start(int32_t threads, bool pins) {
   cpus = CpuMask::ofCaller();
@@ -31,7 +31,7 @@ bool Team::start(int32_t threads, bool pins) {
   for (int32_t &place : places)
     place = -1;
   notePlace(0);
-  spinTicks = threads <= cpuCount ? kSpinTicks : kCrowdedSpinTicks;
+  spinTicks = threads <= cpuCount ? usualSpinTicks : crowdedSpinTicks;
   count = threads;
   process = getpid();
   return startWorkers();
@@ -89,7 +89,7 @@ void *Team::workerMain(void *argument) {
 
 void Team::notePlace(int64_t thread) {
   int32_t cpu = sched_getcpu();
-  if (cpu < CpuMask::kMost && __atomic_load_n(&places[size_t(thread)], __ATOMIC_RELAXED) != cpu)
+  if (cpu < CpuMask::most && __atomic_load_n(&places[size_t(thread)], __ATOMIC_RELAXED) != cpu)
     __atomic_store_n(&places[size_t(thread)], cpu, __ATOMIC_RELAXED);
 }
 

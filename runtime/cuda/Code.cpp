@@ -49,9 +49,8 @@ attn_status GpuCode::loadWatchdog(Error &error) {
   CuPointer global = 0, report = 0;
   size_t bytes = 0;
   void *memory = nullptr;
-  if (device.driver.check(
-          device.driver.memHostAlloc(&memory, sizeof(WatchdogReport), kCuHostMapped),
-          "making room for the watchdog", error))
+  if (device.driver.check(device.driver.memHostAlloc(&memory, sizeof(WatchdogReport), cuHostMapped),
+                          "making room for the watchdog", error))
     return error.status;
   watchdog = new (memory) WatchdogReport();
   if (device.driver.check(device.driver.memHostGetDevicePointer(&report, memory, 0),
@@ -79,7 +78,7 @@ void GpuCode::addWatchdog(Error &error) const {
 
 attn_status GpuCode::loadKernel(const attn_abi_gpu_kernel &kernel, CuFunction &function,
                                 Error &error) {
-  if (kernel.wordCount > kMostWords || kernel.mapCount > kMostMaps)
+  if (kernel.wordCount > mostWords || kernel.mapCount > mostMaps)
     return error.set(ATTN_NO_DEVICE, "R0106", "kernel `%s` has too many arguments", kernel.name);
   if (kernel.mapCount && !device.driver.tensorMapEncodeTiled)
     if (attn_status status = device.driver.loadTensorMaps(error))
@@ -90,7 +89,7 @@ attn_status GpuCode::loadKernel(const attn_abi_gpu_kernel &kernel, CuFunction &f
   if (kernel.sharedBytes == 0)
     return ATTN_OK;
   CuResult taken =
-      device.driver.funcSetAttribute(function, kCuMaxDynamicSharedBytes, kernel.sharedBytes);
+      device.driver.funcSetAttribute(function, cuMaxDynamicSharedBytes, kernel.sharedBytes);
   if (device.driver.check(taken, "asking for shared memory", error) == ATTN_OK)
     return ATTN_OK;
   error.note("kernel `%s` takes %d bytes a block", kernel.name, int(kernel.sharedBytes));
@@ -112,12 +111,12 @@ attn_status GpuCode::loadStrided(Error &error) {
   if (stridedModule)
     return ATTN_OK;
   CuModule loaded = nullptr;
-  if (attn_status status = device.loadPtx(kStridedPtx, loaded, error))
+  if (attn_status status = device.loadPtx(stridedPtx, loaded, error))
     return status;
-  for (int k = 0; k < StridedCopy::kWidths; ++k)
+  for (int k = 0; k < StridedCopy::widthCount; ++k)
     if (device.driver.check(
-            device.driver.moduleGetFunction(&stridedCopies[k], loaded, kStridedKernels[k]),
-            kStridedKernels[k], error)) {
+            device.driver.moduleGetFunction(&stridedCopies[k], loaded, stridedKernels[k]),
+            stridedKernels[k], error)) {
       device.driver.moduleUnload(loaded);
       return error.status;
     }

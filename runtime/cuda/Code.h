@@ -27,7 +27,7 @@ public:
   GpuCode &operator=(const GpuCode &) = delete;
 
   /// The most arguments of a kernel.
-  static constexpr int32_t kMostWords = 64, kMostMaps = 8;
+  static constexpr int32_t mostWords = 64, mostMaps = 8;
 
   /// Chooses the code of the model that suits the GPU best, once that was found.
   attn_status choose(const attn_abi_model &model, Error &error);
@@ -44,7 +44,7 @@ public:
   const attn_abi_gpu &tables() const { return *table; }
   /// The loaded function of kernel `kernel` of attn_abi_gpu.kernels.
   CuFunction function(int64_t kernel) const { return functions[size_t(kernel)]; }
-  /// The loaded function of kernel `kernel` of kStridedKernels.
+  /// The loaded function of kernel `kernel` of stridedKernels.
   CuFunction stridedCopy(int32_t kernel) const { return stridedCopies[kernel]; }
   /// Whether a step is a launch that may start before the one before it has ended.
   bool startsEarly(const Step &step) const { return overlaps && step.kernel >= 0; }
@@ -65,7 +65,7 @@ private:
   const attn_abi_gpu *table = nullptr;
   CuModule module = nullptr;
   CuModule stridedModule = nullptr; ///< Loaded when first needed.
-  CuFunction stridedCopies[StridedCopy::kWidths] = {};
+  CuFunction stridedCopies[StridedCopy::widthCount] = {};
   Vector<CuFunction> functions;
   char loadedText[40] = "";
   WatchdogReport *watchdog = nullptr; ///< Where kernels have one.

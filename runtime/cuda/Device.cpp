@@ -25,11 +25,9 @@ attn_status GpuDevice::find(int32_t wanted, Error &error) {
     return error.status;
   }
   if (driver.check(driver.deviceGet(&handle, wanted), "taking the GPU", error) ||
-      driver.check(driver.deviceGetAttribute(&major, kCuMajor, handle), "reading its kind",
-                   error) ||
-      driver.check(driver.deviceGetAttribute(&minor, kCuMinor, handle), "reading its kind",
-                   error) ||
-      driver.check(driver.deviceGetAttribute(&multiprocessors, kCuMultiprocessors, handle),
+      driver.check(driver.deviceGetAttribute(&major, cuMajor, handle), "reading its kind", error) ||
+      driver.check(driver.deviceGetAttribute(&minor, cuMinor, handle), "reading its kind", error) ||
+      driver.check(driver.deviceGetAttribute(&multiprocessors, cuMultiprocessors, handle),
                    "reading its size", error))
     return error.status;
   number = wanted;
@@ -48,7 +46,7 @@ attn_status GpuDevice::retain(Error &error) {
 }
 
 attn_status GpuDevice::makeStream(Error &error) {
-  return driver.check(driver.streamCreate(&stream, kCuStreamNonBlocking), "making a stream", error);
+  return driver.check(driver.streamCreate(&stream, cuStreamNonBlocking), "making a stream", error);
 }
 
 void GpuDevice::release() { driver.devicePrimaryCtxRelease(handle); }

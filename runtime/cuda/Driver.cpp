@@ -18,7 +18,7 @@ struct Symbol {
 
 // The versions of symbols that later headers give the plain names to; of a kernel's nodes the first
 // version, which drivers of CUDA 11 have, too.
-static constexpr Symbol kSymbols[] = {
+static constexpr Symbol driverSymbols[] = {
     {"cuInit", offsetof(CudaDriver, init)},
     {"cuDeviceGetCount", offsetof(CudaDriver, deviceGetCount)},
     {"cuDeviceGet", offsetof(CudaDriver, deviceGet)},
@@ -60,12 +60,12 @@ static constexpr Symbol kSymbols[] = {
     {"cuGetErrorString", offsetof(CudaDriver, getErrorString)},
 };
 
-static constexpr Symbol kOverlapSymbols[] = {
+static constexpr Symbol overlapSymbols[] = {
     {"cuLaunchKernelEx", offsetof(CudaDriver, launchKernelEx)},
     {"cuGraphAddDependencies_v2", offsetof(CudaDriver, graphAddDependencies)},
 };
 
-static constexpr Symbol kWatchdogSymbols[] = {
+static constexpr Symbol watchdogSymbols[] = {
     {"cuModuleGetGlobal_v2", offsetof(CudaDriver, moduleGetGlobal)},
     {"cuMemHostAlloc", offsetof(CudaDriver, memHostAlloc)},
     {"cuMemHostGetDevicePointer_v2", offsetof(CudaDriver, memHostGetDevicePointer)},
@@ -112,7 +112,7 @@ attn_status CudaDriver::load(Error &error) {
     error.help("install NVIDIA's driver, or run on the CPU");
     return error.status;
   }
-  if (attn_status status = findAll(*this, kSymbols, error))
+  if (attn_status status = findAll(*this, driverSymbols, error))
     return status;
   return check(init(0), "starting the CUDA driver", error);
 }
@@ -121,10 +121,10 @@ attn_status CudaDriver::loadTensorMaps(Error &error) {
   return find(*this, "cuTensorMapEncodeTiled", offsetof(CudaDriver, tensorMapEncodeTiled), error);
 }
 
-attn_status CudaDriver::loadOverlap(Error &error) { return findAll(*this, kOverlapSymbols, error); }
+attn_status CudaDriver::loadOverlap(Error &error) { return findAll(*this, overlapSymbols, error); }
 
 attn_status CudaDriver::loadWatchdog(Error &error) {
-  return findAll(*this, kWatchdogSymbols, error);
+  return findAll(*this, watchdogSymbols, error);
 }
 
 attn_status CudaDriver::check(CuResult result, const char *what, Error &error) const {
@@ -133,7 +133,7 @@ attn_status CudaDriver::check(CuResult result, const char *what, Error &error) c
   const char *text = nullptr;
   if (getErrorString(result, &text) != 0 || !text)
     text = "unknown error";
-  bool isMemory = result == kCuOutOfMemory;
+  bool isMemory = result == cuOutOfMemory;
   return error.set(isMemory ? ATTN_OUT_OF_MEMORY : ATTN_NO_DEVICE, isMemory ? "R0603" : "R0604",
                    "%s failed: %s (CUDA error %d)", what, text, int(result));
 }

@@ -51,7 +51,7 @@ struct CuLaunchConfig {
   unsigned attributeCount;
 };
 /// A kernel may start before the one before it on the stream has ended.
-constexpr int kCuProgrammaticLaunch = 6;
+constexpr int cuProgrammaticLaunch = 6;
 /// CUgraphEdgeData; of such a launch in a graph, both are 1.
 struct CuGraphEdge {
   unsigned char fromPort, toPort, type, reserved[5];
@@ -60,7 +60,7 @@ struct CuGraphEdge {
 /// CUDA_MEMCPY3D, of version 2: where a copy is from or goes to, and the whole of it.
 struct CuCopyEnd {
   size_t x, y, z, level;
-  int memory; ///< kCuHost or kCuDevice
+  int memory; ///< cuHost or cuDevice
   const void *host;
   CuPointer device;
   void *array, *reserved;
@@ -72,20 +72,20 @@ struct CuCopyNode {
   size_t bytes, rows, slices;
 };
 /// CUmemorytype.
-constexpr int kCuHost = 1, kCuDevice = 2;
+constexpr int cuHost = 1, cuDevice = 2;
 
 /// CUresult.
-constexpr int kCuInvalidValue = 1, kCuOutOfMemory = 2;
+constexpr int cuInvalidValue = 1, cuOutOfMemory = 2;
 /// Device attributes.
-constexpr int kCuMultiprocessors = 16, kCuMajor = 75, kCuMinor = 76;
+constexpr int cuMultiprocessors = 16, cuMajor = 75, cuMinor = 76;
 /// Attributes of functions.
-constexpr int kCuMaxDynamicSharedBytes = 8;
+constexpr int cuMaxDynamicSharedBytes = 8;
 /// Memory of the host that the device can write to.
-constexpr unsigned kCuHostMapped = 2;
+constexpr unsigned cuHostMapped = 2;
 /// What others do on the legacy default stream does not wait for such a stream.
-constexpr unsigned kCuStreamNonBlocking = 1;
+constexpr unsigned cuStreamNonBlocking = 1;
 /// CUtensorMapDataType, CUtensorMapL2promotion.
-constexpr int kCuMapBfloat16 = 9, kCuMapPromote256 = 3;
+constexpr int cuMapBfloat16 = 9, cuMapPromote256 = 3;
 
 /// Functions are named as in the reference, but for "cu" in front.
 struct CudaDriver {

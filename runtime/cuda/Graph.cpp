@@ -64,8 +64,8 @@ static CuCopyNode copyOf(const Recording &run, size_t step) {
   const int64_t *words = run.wordsOf(step);
   auto bytes = size_t(words[2]);
   CuCopyEnd device = {}, host = {};
-  device.memory = kCuDevice, device.device = CuPointer(words[0]);
-  host.memory = kCuHost, host.host = asPointer(CuPointer(words[1]));
+  device.memory = cuDevice, device.device = CuPointer(words[0]);
+  host.memory = cuHost, host.host = asPointer(CuPointer(words[1]));
   device.pitch = host.pitch = bytes, device.height = host.height = 1;
   bool isIn = run[step].kind == Step::CopyIn;
   return {isIn ? host : device, isIn ? device : host, bytes, 1, 1};
@@ -95,7 +95,7 @@ CuResult GraphRunner::addNode(EntryGraph &own, size_t step) {
       result = device.driver.graphAddDependencies(own.graph, behind, &node, &edge, 1);
   }
   if (!result && !own.nodes.push(node))
-    result = kCuOutOfMemory;
+    result = cuOutOfMemory;
   return result;
 }
 

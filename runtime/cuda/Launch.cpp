@@ -17,8 +17,8 @@ CuResult Launcher::encode(const attn_abi_tensor_map &map, const int64_t *numbers
   int swizzle = map.swizzle == 128 ? 3 : map.swizzle == 64 ? 2 : map.swizzle == 32 ? 1 : 0;
   CuTensorMap made;
   CuResult result = device.driver.tensorMapEncodeTiled(
-      &made, kCuMapBfloat16, unsigned(map.rank), asPointer(CuPointer(numbers[0])), sizes, strides,
-      box, elementStrides, /*interleave=*/0, swizzle, kCuMapPromote256, /*fill=*/0);
+      &made, cuMapBfloat16, unsigned(map.rank), asPointer(CuPointer(numbers[0])), sizes, strides,
+      box, elementStrides, /*interleave=*/0, swizzle, cuMapPromote256, /*fill=*/0);
   if (!result)
     memcpy(encoded, made.bytes, sizeof made);
   return result;
@@ -61,7 +61,7 @@ CuResult Launcher::launch(const CuKernelNode &node, bool startsEarly) {
                                       node.blockX, node.blockY, node.blockZ, node.sharedBytes,
                                       device.currentStream(), node.arguments, node.extra);
   CuLaunchAttribute attribute = {};
-  attribute.id = kCuProgrammaticLaunch, attribute.value = 1;
+  attribute.id = cuProgrammaticLaunch, attribute.value = 1;
   CuLaunchConfig config = {node.gridX,       node.gridY,
                            node.gridZ,       node.blockX,
                            node.blockY,      node.blockZ,
@@ -115,7 +115,7 @@ attn_status Launcher::reportFailure(Error &error) const {
   if (failure.map < 0) {
     Text what;
     what.append("launching kernel `%s`", failure.kernel < 0
-                                             ? kStridedKernels[-1 - failure.kernel]
+                                             ? stridedKernels[-1 - failure.kernel]
                                              : code.tables().kernels[failure.kernel].name);
     return device.driver.check(failure.result, what.c_str(), error);
   }

@@ -10,8 +10,8 @@ namespace attn {
 /// What the driver is told to launch a kernel. Stays where it is: it points to itself.
 struct PreparedLaunch {
   CuKernelNode node;
-  void *pointers[GpuCode::kMostWords + GpuCode::kMostMaps];
-  CuTensorMap maps[GpuCode::kMostMaps];
+  void *pointers[GpuCode::mostWords + GpuCode::mostMaps];
+  CuTensorMap maps[GpuCode::mostMaps];
 
   /// Prepares step `step` of a run, a launch whose maps are encoded.
   PreparedLaunch(const Recording &run, size_t step);

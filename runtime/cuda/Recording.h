@@ -20,12 +20,12 @@ struct Step {
   /// What a step does: launches a kernel, copies to the device or from it, records an event.
   enum Kind : int32_t { Launch, CopyIn, CopyOut, Record };
   Kind kind;
-  /// Words of the recording. A launch's are its arguments (the last of kStridedKernels' has
+  /// Words of the recording. A launch's are its arguments (the last of stridedKernels' has
   /// several), or its arguments, then what its maps are of; a copy's the device's address, the
   /// host's, the bytes; a record's its event.
   size_t first, count;
   // What only a launch has:
-  int64_t kernel; ///< Of attn_abi_gpu.kernels; -1 - k: of kStridedKernels, k.
+  int64_t kernel; ///< Of attn_abi_gpu.kernels; -1 - k: of stridedKernels, k.
   CuFunction function;
   unsigned blocks, threads, sharedBytes;
   int32_t argumentCount, mapCount;

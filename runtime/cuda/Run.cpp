@@ -6,7 +6,7 @@
 using namespace attn;
 
 /// Blocks of strided copies for each multiprocessor, which has room for as many.
-static constexpr int kStridedBlocks = 8;
+static constexpr int stridedBlocks = 8;
 
 /// Parts of device memory begin at multiples of this.
 static size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -100,9 +100,9 @@ void Gpu::recordLaunch(void *gpu, int64_t kernel, const int64_t *arguments, int6
   for (int32_t i = 0; i < info.mapCount; ++i)
     expected += numbersOf(info.maps[i]);
   if (count != expected)
-    own.launcher.failure.result = kCuInvalidValue;
+    own.launcher.failure.result = cuInvalidValue;
   else if (!own.recording.add(step, arguments, size_t(count)))
-    own.launcher.failure.result = kCuOutOfMemory;
+    own.launcher.failure.result = cuOutOfMemory;
   else if (own.isProfiled)
     own.recordEvent(++own.launched);
 }
@@ -126,7 +126,7 @@ attn_status Gpu::recordRun(const GpuRun &run, Vector<void *> &given, Vector<void
                          : recordStrided(isIn ? StridedCopy::gather(own, dense)
                                               : StridedCopy::scatter(dense, own));
       if (!isThere)
-        launcher.failure.result = kCuOutOfMemory;
+        launcher.failure.result = cuOutOfMemory;
     }
   };
   attn_abi_call call = {};
@@ -148,27 +148,27 @@ attn_status Gpu::recordRun(const GpuRun &run, Vector<void *> &given, Vector<void
     recordEvent(1);
   copyAll(false, RunBuffer::Strided, run.outputs, made.data());
   copyAll(false, RunBuffer::Host, run.outputs, made.data());
-  if (launcher.failure.result == kCuOutOfMemory)
+  if (launcher.failure.result == cuOutOfMemory)
     return error.outOfMemory("a run");
   return launcher.failure.result ? launcher.reportFailure(error) : ATTN_OK;
 }
 
 /// Appends the launches that a copy takes; false where memory is lacking.
 bool Gpu::recordStrided(StridedCopy copy) {
-  while (copy.elements() >= StridedCopy::kMostElements)
+  while (copy.elements() >= StridedCopy::mostElements)
     if (!recordStrided(copy.takeHalf()))
       return false;
-  int64_t words[StridedCopy::kWords];
+  int64_t words[StridedCopy::wordCount];
   copy.toWords(words);
   Step step = {};
   step.kind = Step::Launch;
   step.kernel = -1 - copy.kernel();
   step.function = code.stridedCopy(copy.kernel());
-  int64_t wanted = (copy.elements() + StridedCopy::kThreads - 1) / StridedCopy::kThreads;
-  int64_t most = int64_t(kStridedBlocks) * device.multiprocessors;
-  step.blocks = unsigned(wanted < most ? wanted : most), step.threads = StridedCopy::kThreads;
-  step.argumentCount = StridedCopy::kArguments;
-  return recording.add(step, words, StridedCopy::kWords);
+  int64_t wanted = (copy.elements() + StridedCopy::threads - 1) / StridedCopy::threads;
+  int64_t most = int64_t(stridedBlocks) * device.multiprocessors;
+  step.blocks = unsigned(wanted < most ? wanted : most), step.threads = StridedCopy::threads;
+  step.argumentCount = StridedCopy::argumentCount;
+  return recording.add(step, words, StridedCopy::wordCount);
 }
 
 void Gpu::recordEvent(size_t event) {
@@ -177,7 +177,7 @@ void Gpu::recordEvent(size_t event) {
     launcher.failure.result = device.driver.eventCreate(&made, 0);
     if (!launcher.failure.result && !events.push(made)) {
       device.driver.eventDestroy(made);
-      launcher.failure.result = kCuOutOfMemory;
+      launcher.failure.result = cuOutOfMemory;
     }
   }
   if (launcher.failure.result)
@@ -186,7 +186,7 @@ void Gpu::recordEvent(size_t event) {
   step.kind = Step::Record;
   auto own = int64_t(reinterpret_cast<uintptr_t>(events[event]));
   if (!recording.add(step, &own, 1))
-    launcher.failure.result = kCuOutOfMemory;
+    launcher.failure.result = cuOutOfMemory;
 }
 
 /// Takes the time of a run that has ended, and the times of its kernels where it is profiled.

@@ -5,8 +5,8 @@
 
 using namespace attn;
 
-const char attn::kStridedKernels[][12] = {"attnCopy1", "attnCopy2", "attnCopy4", "attnCopy8",
-                                          "attnCopy16"};
+const char attn::stridedKernels[][12] = {"attnCopy1", "attnCopy2", "attnCopy4", "attnCopy8",
+                                         "attnCopy16"};
 
 // Element i of the dense tensor: i is taken apart by the axes' sizes, innermost first, and the
 // remainders times the strides are where it is on either side. Elements are fewer than 2^31, a step
@@ -61,7 +61,7 @@ const char attn::kStridedKernels[][12] = {"attnCopy1", "attnCopy2", "attnCopy4",
   "  ret;\n"                                                                                       \
   "}\n"
 
-const char attn::kStridedPtx[] = ".version 7.0\n.target sm_80\n.address_size 64\n" //
+const char attn::stridedPtx[] = ".version 7.0\n.target sm_80\n.address_size 64\n" //
     ATTN_COPY_KERNEL("1", ".reg .b16 %h;", ".u8 %h", ".u8 [%rd5], %h")
         ATTN_COPY_KERNEL("2", ".reg .b16 %h;", ".b16 %h", ".b16 [%rd5], %h")
             ATTN_COPY_KERNEL("4", "", ".b32 %r10", ".b32 [%rd5], %r10")
@@ -137,7 +137,7 @@ StridedCopy StridedCopy::takeHalf() {
   return half;
 }
 
-void StridedCopy::toWords(int64_t (&words)[kWords]) const {
+void StridedCopy::toWords(int64_t (&words)[wordCount]) const {
   words[0] = int64_t(from), words[1] = int64_t(to), words[2] = elements(), words[3] = rank;
   for (int32_t a = 0; a < ATTN_MAX_RANK; ++a) {
     const Axis &axis = a < rank ? axes[a] : Axis{1, 0, 0};

@@ -22,10 +22,10 @@ struct StridedCopy {
   Axis axes[ATTN_MAX_RANK]; ///< Innermost first, at least one.
 
   /// What the kernel counts to.
-  static constexpr int64_t kMostElements = int64_t(1) << 31;
-  static constexpr int kWidths = 5, kThreads = 256;
+  static constexpr int64_t mostElements = int64_t(1) << 31;
+  static constexpr int widthCount = 5, threads = 256;
   /// Words of the kernel: from, to, elements, rank, axes.
-  static constexpr int kWords = 4 + 3 * ATTN_MAX_RANK, kArguments = 5;
+  static constexpr int wordCount = 4 + 3 * ATTN_MAX_RANK, argumentCount = 5;
 
   /// From a strided tensor on the GPU to a dense one. Axes that follow each other in both become
   /// one, elements as wide as addresses and strides allow.
@@ -37,13 +37,13 @@ struct StridedCopy {
   int64_t elements() const;
   /// The first half, along the outermost axis; this becomes the second.
   StridedCopy takeHalf();
-  void toWords(int64_t (&words)[kWords]) const;
-  /// The number of its kernel among kStridedKernels.
+  void toWords(int64_t (&words)[wordCount]) const;
+  /// The number of its kernel among stridedKernels.
   int32_t kernel() const;
 };
 
 /// A kernel for each width, and their PTX, for sm_80 and above.
-extern const char kStridedKernels[StridedCopy::kWidths][12];
-extern const char kStridedPtx[];
+extern const char stridedKernels[StridedCopy::widthCount][12];
+extern const char stridedPtx[];
 
 } // namespace attn

@@ -7,17 +7,17 @@
 using namespace attn;
 
 /// Words of a line of the cache.
-static constexpr int64_t kTile = 16;
+static constexpr int64_t tile = 16;
 /// Panels are turned so many bytes at a time, or one at a time where they are larger.
-static constexpr int64_t kStagingBytes = int64_t(4) << 20;
+static constexpr int64_t stagingBytes = int64_t(4) << 20;
 
 /// [depth][width] to [width][depth], by tiles whose lines are read and written whole.
 static void turnPanel(const uint32_t *from, uint32_t *to, int64_t depth, int64_t width) {
-  for (int64_t column = 0; column < width; column += kTile)
-    for (int64_t row = 0; row < depth; row += kTile) { // depth is a multiple of 16
-      int64_t end = column + kTile < width ? column + kTile : width;
+  for (int64_t column = 0; column < width; column += tile)
+    for (int64_t row = 0; row < depth; row += tile) { // depth is a multiple of 16
+      int64_t end = column + tile < width ? column + tile : width;
       for (int64_t c = column; c < end; ++c)
-        for (int64_t r = row; r < row + kTile; ++r)
+        for (int64_t r = row; r < row + tile; ++r)
           to[c * depth + r] = from[r * width + c];
     }
 }
@@ -35,7 +35,7 @@ static int64_t panelBytes(const PanelShape &shape) { return 4 * shape.words(); }
 
 attn_status GpuWeights::uploadPanels(const char *from, CuPointer to, const PanelShape &shape,
                                      Vector<uint32_t> &staging, Error &error) {
-  int64_t atOnce = kStagingBytes / panelBytes(shape);
+  int64_t atOnce = stagingBytes / panelBytes(shape);
   atOnce = atOnce < 1 ? 1 : atOnce;
   for (int64_t panel = 0; panel < shape.panels; panel += atOnce) {
     int64_t count = shape.panels - panel < atOnce ? shape.panels - panel : atOnce;
@@ -56,7 +56,7 @@ attn_status GpuWeights::uploadPanels(const char *from, CuPointer to, const Panel
 /// Slot by slot; what lies between them nobody reads. `staging` has to stay until the stream was
 /// waited for.
 attn_status GpuWeights::uploadTurned(const char *packed, Vector<uint32_t> &staging, Error &error) {
-  int64_t most = kStagingBytes;
+  int64_t most = stagingBytes;
   for (int32_t s = 0; s < tables->slotCount; ++s)
     if (isTurned(tables->slots[s])) {
       int64_t bytes = panelBytes(PanelShape::of(tables->slots[s]));

@@ -21,8 +21,8 @@
 
 using namespace attn;
 
-static constexpr char kIndexSuffix[] = ".index.json", kFileSuffix[] = ".safetensors";
-static constexpr size_t kMaxIndex = 100 * 1000 * 1000;
+static constexpr char indexSuffix[] = ".index.json", fileSuffix[] = ".safetensors";
+static constexpr size_t maxIndex = 100 * 1000 * 1000;
 
 static bool endsWith(const char *text, const char *suffix) {
   size_t length = strlen(text), wanted = strlen(suffix);
@@ -280,7 +280,7 @@ attn_status Checkpoint::openFile(const char *path, Error &error, const char *fol
 
 attn_status Checkpoint::openIndex(const char *path, Error &error) {
   Vector<char> text, key, name, shard;
-  if (attn_status status = readFile(path, kMaxIndex, text, error))
+  if (attn_status status = readFile(path, maxIndex, text, error))
     return status;
   struct Mapping {
     const char *name, *shard;
@@ -304,7 +304,7 @@ attn_status Checkpoint::openIndex(const char *path, Error &error) {
         break;
       while (json.nextKey(name) && json.readString(shard)) {
         // A shard lies beside its index: a hostile index must not open other files.
-        if (shard.empty() || strchr(shard.data(), '/') || !endsWith(shard.data(), kFileSuffix))
+        if (shard.empty() || strchr(shard.data(), '/') || !endsWith(shard.data(), fileSuffix))
           json.fail("a shard is not the name of a .safetensors file beside the index");
         if (tensorNames.find(name.data(), name.size()) >= 0)
           json.fail("a tensor stands twice in `weight_map`");
@@ -372,7 +372,7 @@ attn_status Checkpoint::openDirectory(const char *path, Error &error) {
     int rank = strcmp(name, "model.safetensors.index.json") == 0 ? 4
                : strcmp(name, "model.safetensors") == 0          ? 3
                : endsWith(name, ".safetensors.index.json")       ? 2
-               : endsWith(name, kFileSuffix)                     ? 1
+               : endsWith(name, fileSuffix)                      ? 1
                                                                  : 0;
     if (rank == 0 || rank < bestRank)
       continue;
@@ -433,7 +433,7 @@ static bool isDirectory(const char *path) {
 attn_status Checkpoint::openPath(const char *path, Error &error) {
   if (isDirectory(path))
     return openDirectory(path, error);
-  return endsWith(path, kIndexSuffix) ? openIndex(path, error) : openFile(path, error);
+  return endsWith(path, indexSuffix) ? openIndex(path, error) : openFile(path, error);
 }
 
 attn_status Checkpoint::open(const char *path, Error &error) {

@@ -22,9 +22,9 @@ using namespace attn;
 extern "C" void attn_main_note_file(const struct stat *info);
 #pragma weak attn_main_note_file
 
-static constexpr uint64_t kSecond = 1000000000;
+static constexpr uint64_t second = 1000000000;
 /// /dev/null and terminals end; others may not.
-static constexpr size_t kMostOfDevice = size_t(1) << 26;
+static constexpr size_t mostOfDevice = size_t(1) << 26;
 
 static attn_status cannotRead(const char *path, int number, Error &error) {
   error.set(ATTN_IO, "R0501", "cannot read `%s`: %s", path, strerror(number));
@@ -47,12 +47,12 @@ static int openToRead(const char *path, struct stat &info) {
 
 /// Nanoseconds since 1970.
 static uint64_t timeOf(const timespec &time) {
-  return uint64_t(time.tv_sec) * kSecond + uint64_t(time.tv_nsec);
+  return uint64_t(time.tv_sec) * second + uint64_t(time.tv_nsec);
 }
 
 bool FileIdentity::isOlderThan(uint64_t now) const {
   // Kernels count times of files in steps of up to 10 ms, some file systems in seconds.
-  uint64_t step = changed % kSecond == 0 ? 2 * kSecond : kSecond / 20;
+  uint64_t step = changed % second == 0 ? 2 * second : second / 20;
   return changed + step < now;
 }
 
@@ -206,8 +206,8 @@ attn_status attn::readFile(const char *path, size_t limit, Vector<char> &bytes, 
   attn_status status = checkKind(path, info, limit, error);
   if (status == ATTN_OK && S_ISREG(info.st_mode) && !bytes.reserve(size_t(info.st_size) + 1))
     status = error.outOfMemory(path);
-  if (S_ISCHR(info.st_mode) && limit > kMostOfDevice)
-    limit = kMostOfDevice;
+  if (S_ISCHR(info.st_mode) && limit > mostOfDevice)
+    limit = mostOfDevice;
   if (status == ATTN_OK)
     status = readToEnd(descriptor, path, limit, bytes, error);
   close(descriptor);

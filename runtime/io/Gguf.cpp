@@ -90,10 +90,10 @@ private:
 
 } // namespace
 
-static const PlainType kPlain[] = {{0, ATTN_F32, "f32", 4},    {1, ATTN_F16, "f16", 2},
-                                   {30, ATTN_BF16, "bf16", 2}, {28, ATTN_F64, "f64", 8},
-                                   {26, ATTN_I32, "i32", 4},   {27, ATTN_I64, "i64", 8},
-                                   {24, -1, "i8", 1},          {25, -1, "i16", 2}};
+static const PlainType plainTypes[] = {{0, ATTN_F32, "f32", 4},    {1, ATTN_F16, "f16", 2},
+                                       {30, ATTN_BF16, "bf16", 2}, {28, ATTN_F64, "f64", 8},
+                                       {26, ATTN_I32, "i32", 4},   {27, ATTN_I64, "i64", 8},
+                                       {24, -1, "i8", 1},          {25, -1, "i16", 2}};
 
 attn_status TensorReader::fail(const char *problem, const StoredTensor *tensor) {
   error.set(ATTN_BAD_WEIGHTS, "W0204", "`%s` is not a valid GGUF file: %s", label, problem);
@@ -111,7 +111,7 @@ attn_status TensorReader::readType(StoredTensor &tensor, uint32_t type) {
   if (!countElements(tensor.shape, tensor.rank, elements))
     return fail("a shape whose size overflows", &tensor);
   int64_t bytes = -1;
-  for (const PlainType &plain : kPlain)
+  for (const PlainType &plain : plainTypes)
     if (plain.number == type) {
       tensor.dtype = plain.dtype;
       strcpy(tensor.dtypeName, plain.name);

@@ -8,7 +8,7 @@
 
 using namespace attn;
 
-static constexpr size_t kMaxModules = 1000 * 1000;
+static constexpr size_t maxModules = 1000 * 1000;
 
 /// Reads one module, of which `where` becomes its path.
 static void readModule(JsonReader &json, Vector<char> &where) {
@@ -30,7 +30,7 @@ attn_status attn::readModuleFolders(const char *path, Vector<char> &folders, Err
   if (access(name.c_str(), F_OK) != 0)
     return ATTN_OK;
   Vector<char> text;
-  if (attn_status status = readFile(name.c_str(), kMaxModules, text, error))
+  if (attn_status status = readFile(name.c_str(), maxModules, text, error))
     return status;
   JsonReader json(text.data(), text.size());
   bool hasMemory = true;

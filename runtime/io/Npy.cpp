@@ -48,9 +48,9 @@ private:
 };
 } // namespace
 
-static const NpyDtype kDtypes[] = {{"<f4", ATTN_F32},  {"<f2", ATTN_F16}, {"<f8", ATTN_F64},
-                                   {"<i4", ATTN_I32},  {"<i8", ATTN_I64}, {"|u1", ATTN_U8},
-                                   {"|b1", ATTN_BOOL}, {"u1", ATTN_U8},   {"?", ATTN_BOOL}};
+static const NpyDtype dtypes[] = {{"<f4", ATTN_F32},  {"<f2", ATTN_F16}, {"<f8", ATTN_F64},
+                                  {"<i4", ATTN_I32},  {"<i8", ATTN_I64}, {"|u1", ATTN_U8},
+                                  {"|b1", ATTN_BOOL}, {"u1", ATTN_U8},   {"?", ATTN_BOOL}};
 
 bool HeaderReader::readString(char (&value)[32]) {
   char quote = peek();
@@ -142,7 +142,7 @@ bool HeaderReader::read(attn_tensor &tensor) {
   if (isFortran && tensor.rank > 1)
     return fail("it is in Fortran order; save numpy.ascontiguousarray(array) instead");
   tensor.dtype = -1;
-  for (const NpyDtype &dtype : kDtypes)
+  for (const NpyDtype &dtype : dtypes)
     if (strcmp(dtype.name, descr) == 0)
       tensor.dtype = dtype.dtype;
   return true;
@@ -199,7 +199,7 @@ attn_status attn::readNpy(Vector<char> &bytes, const char *label, attn_tensor &t
 }
 
 static const char *npyName(int32_t dtype) {
-  for (const NpyDtype &known : kDtypes)
+  for (const NpyDtype &known : dtypes)
     if (known.dtype == dtype)
       return known.name;
   return "<f4";

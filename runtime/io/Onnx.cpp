@@ -130,10 +130,10 @@ private:
 
 } // namespace
 
-static const ElementType kTypes[] = {{1, ATTN_F32, 4, true},   {10, ATTN_F16, 2, true},
-                                     {16, ATTN_BF16, 2, true}, {11, ATTN_F64, 8, true},
-                                     {6, ATTN_I32, 4, false},  {7, ATTN_I64, 8, false},
-                                     {9, ATTN_BOOL, 1, false}};
+static const ElementType elementTypes[] = {{1, ATTN_F32, 4, true},   {10, ATTN_F16, 2, true},
+                                           {16, ATTN_BF16, 2, true}, {11, ATTN_F64, 8, true},
+                                           {6, ATTN_I32, 4, false},  {7, ATTN_I64, 8, false},
+                                           {9, ATTN_BOOL, 1, false}};
 static constexpr uint64_t mostText = 4096; // of a name or a path
 
 bool attn::isOnnxName(const char *path) {
@@ -331,7 +331,7 @@ attn_status OnnxTensorReader::readInitializer(const Field &field) {
       return status;
   if (message.isWrong)
     return fail("a damaged initializer", message.position(), &tensor);
-  for (const ElementType &type : kTypes)
+  for (const ElementType &type : elementTypes)
     if (type.number == tensor.type &&
         (which == OnnxTensors::All || (type.isFloat && tensor.tensor.rank > 0))) {
       if (!tensor.tensor.nameLength)

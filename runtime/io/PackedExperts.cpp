@@ -15,7 +15,7 @@ struct ExpertNames {
 };
 } // namespace
 
-static constexpr char kExperts[] = "experts.", kGguf[] = "_exps.", kBias[] = "_bias";
+static constexpr char expertsInfix[] = "experts.", ggufInfix[] = "_exps.", biasSuffix[] = "_bias";
 
 static bool endsWith(const char *text, size_t length, const char *suffix) {
   size_t own = strlen(suffix);
@@ -24,10 +24,10 @@ static bool endsWith(const char *text, size_t length, const char *suffix) {
 
 /// `blk.0.ffn_gate_exps.weight`
 static bool readGgufName(const StoredTensor &tensor, ExpertNames &names) {
-  const char *found = strstr(tensor.name, kGguf);
+  const char *found = strstr(tensor.name, ggufInfix);
   if (!found)
     return false;
-  const char *rest = found + strlen(kGguf), *begin = found;
+  const char *rest = found + strlen(ggufInfix), *begin = found;
   names.isGguf = true;
   names.isBias = strcmp(rest, "bias") == 0;
   while (begin > tensor.name && begin[-1] != '_' && begin[-1] != '.')
@@ -45,13 +45,14 @@ static bool readName(const StoredTensor &tensor, ExpertNames &names) {
     return readGgufName(tensor, names);
   names.before = names.ownFrom = size_t(dot - tensor.name) + 1;
   names.ownLength = tensor.nameLength - names.ownFrom;
-  if (!endsWith(tensor.name, names.before, kExperts) ||
-      (names.before > strlen(kExperts) && tensor.name[names.before - strlen(kExperts) - 1] != '.'))
+  if (!endsWith(tensor.name, names.before, expertsInfix) ||
+      (names.before > strlen(expertsInfix) &&
+       tensor.name[names.before - strlen(expertsInfix) - 1] != '.'))
     return readGgufName(tensor, names);
   const char *own = tensor.name + names.ownFrom;
-  names.isBias = endsWith(own, names.ownLength, kBias);
+  names.isBias = endsWith(own, names.ownLength, biasSuffix);
   if (names.isBias)
-    names.ownLength -= strlen(kBias);
+    names.ownLength -= strlen(biasSuffix);
   return names.ownLength > 0 && (*own < '0' || *own > '9');
 }
 

@@ -8,7 +8,7 @@
 
 using namespace attn;
 
-static constexpr uint64_t kMaxConfig = 100 * 1000 * 1000;
+static constexpr uint64_t maxConfig = 100 * 1000 * 1000;
 
 /// Reads the values of an object, of which those that say nothing here are passed over.
 static void readValues(JsonReader &json, QuantizationConfig &config) {
@@ -65,9 +65,9 @@ attn_status attn::readQuantizationConfig(const char *folder, QuantizationConfig 
     Vector<char> text;
     if (attn_status status = file->open(path.c_str(), error))
       return status;
-    if (file->size() > kMaxConfig)
+    if (file->size() > maxConfig)
       return error.set(ATTN_BAD_WEIGHTS, "W0206", "`%s` has more than %llu bytes", path.c_str(),
-                       static_cast<unsigned long long>(kMaxConfig));
+                       static_cast<unsigned long long>(maxConfig));
     if (!text.resize(size_t(file->size())))
       return error.outOfMemory(path.c_str());
     if (!file->read(0, text.size(), text.data()))

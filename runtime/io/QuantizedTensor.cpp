@@ -9,7 +9,7 @@
 
 using namespace attn;
 
-static constexpr char kIntCodes[] = ".qweight", kFloat4Codes[] = "_blocks";
+static constexpr char intCodes[] = ".qweight", float4Codes[] = "_blocks";
 
 static bool endsWith(const StoredTensor &tensor, const char *suffix) {
   size_t length = strlen(suffix);
@@ -26,8 +26,8 @@ static bool isFloat8(const StoredTensor &tensor) {
 }
 
 bool attn::isQuantized(const StoredTensor &tensor) {
-  return isFloat8(tensor) || (endsWith(tensor, kIntCodes) && tensor.dtype == ATTN_I32) ||
-         (endsWith(tensor, kFloat4Codes) && tensor.dtype == ATTN_U8 && tensor.rank > 1 &&
+  return isFloat8(tensor) || (endsWith(tensor, intCodes) && tensor.dtype == ATTN_I32) ||
+         (endsWith(tensor, float4Codes) && tensor.dtype == ATTN_U8 && tensor.rank > 1 &&
           tensor.shape[tensor.rank - 1] == 16);
 }
 
@@ -179,7 +179,7 @@ attn_status Assembly::makeFloat8() {
 }
 
 attn_status Assembly::makeInt() {
-  constexpr size_t cut = sizeof kIntCodes - 1;
+  constexpr size_t cut = sizeof intCodes - 1;
   const StoredTensor &codes = made->codes;
   if (attn_status status = name(cut, ".weight"))
     return status;
@@ -228,9 +228,9 @@ attn_status Assembly::makeFloat4() {
   const StoredTensor &codes = made->codes;
   made->format = QuantizedTensor::Float4;
   made->bits = 4;
-  if (attn_status status = name(sizeof kFloat4Codes - 1, ""))
+  if (attn_status status = name(sizeof float4Codes - 1, ""))
     return status;
-  const StoredTensor *scales = beside(sizeof kFloat4Codes - 1, "_scales");
+  const StoredTensor *scales = beside(sizeof float4Codes - 1, "_scales");
   if (!scales)
     return lacks("scales");
   int32_t rank = codes.rank - 1;
@@ -257,9 +257,9 @@ attn_status Assembly::make(const StoredTensor &codes) {
   countElements(codes.shape, codes.rank, elements);
   if (!isFloat8(codes) && elements == 0)
     return holdsNothing();
-  if (attn_status status = isFloat8(codes)              ? makeFloat8()
-                           : endsWith(codes, kIntCodes) ? makeInt()
-                                                        : makeFloat4())
+  if (attn_status status = isFloat8(codes)             ? makeFloat8()
+                           : endsWith(codes, intCodes) ? makeInt()
+                                                       : makeFloat4())
     return status;
   StoredTensor &whole = made->whole;
   whole.dtype = ATTN_F32;

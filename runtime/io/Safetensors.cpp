@@ -11,7 +11,7 @@
 
 using namespace attn;
 
-static constexpr uint64_t kMaxHeader = 100 * 1000 * 1000;
+static constexpr uint64_t maxHeader = 100 * 1000 * 1000;
 
 namespace {
 struct StoredDtype {
@@ -35,7 +35,7 @@ struct HeaderReader {
 };
 } // namespace
 
-static const StoredDtype kDtypes[] = {
+static const StoredDtype dtypes[] = {
     {"F32", ATTN_F32, 32},  {"F16", ATTN_F16, 16},  {"BF16", ATTN_BF16, 16}, {"F64", ATTN_F64, 64},
     {"I32", ATTN_I32, 32},  {"I64", ATTN_I64, 64},  {"U8", ATTN_U8, 8},      {"BOOL", ATTN_BOOL, 8},
     {"I8", -1, 8},          {"I16", -1, 16},        {"U16", -1, 16},         {"U32", -1, 32},
@@ -68,7 +68,7 @@ bool HeaderReader::readMetadata() {
 }
 
 static const StoredDtype *findDtype(const char *name) {
-  for (const StoredDtype &dtype : kDtypes)
+  for (const StoredDtype &dtype : dtypes)
     if (strcmp(dtype.name, name) == 0)
       return &dtype;
   return nullptr;
@@ -217,7 +217,7 @@ uint64_t attn::headerBytes(const char *start, uint64_t size) {
   if (size < 8)
     return size;
   uint64_t length = headerLength(start);
-  return length > kMaxHeader || length > size - 8 ? 8 : 8 + length;
+  return length > maxHeader || length > size - 8 ? 8 : 8 + length;
 }
 
 attn_status attn::readSafetensors(const char *data, uint64_t size, const char *label, Arena &arena,
@@ -227,7 +227,7 @@ attn_status attn::readSafetensors(const char *data, uint64_t size, const char *l
                      "`%s` is not a valid safetensors file: %zu bytes, expected at least 8", label,
                      size_t(size));
   uint64_t length = headerLength(data);
-  bool isTooLong = length > kMaxHeader || length > size - 8;
+  bool isTooLong = length > maxHeader || length > size - 8;
   if (isTooLong && Slice(label).endsWith(Slice(".npz"))) {
     error.set(ATTN_BAD_WEIGHTS, "W0201", "`%s` is an archive of NumPy, expected a safetensors file",
               label);
@@ -246,7 +246,7 @@ attn_status attn::readSafetensors(const char *data, uint64_t size, const char *l
               "`%s` is not a valid safetensors file: its header is said to have %llu bytes", label,
               static_cast<unsigned long long>(length));
     error.note("expected at most %llu, the file has %llu bytes",
-               static_cast<unsigned long long>(kMaxHeader), static_cast<unsigned long long>(size));
+               static_cast<unsigned long long>(maxHeader), static_cast<unsigned long long>(size));
     error.help("the file may be truncated, or of another format");
     return error.status;
   }

@@ -29,7 +29,7 @@ static Peaks largerOf(const Peaks &a, const Peaks &b) {
 }
 
 /// Profiled runs of a GPU, of which the fastest is shown.
-static constexpr int32_t kGpuProfiles = 5;
+static constexpr int32_t gpuProfiles = 5;
 
 namespace {
 /// Runs an entry; each time its caches, where it takes some, hold as many positions before.
@@ -136,7 +136,7 @@ attn_status attn::benchEntry(const Command &command, const attn_model &model, at
   // The fastest profiled run is shown; what the kernels compute is recorded in any case. Events
   // between a GPU's kernels slow it down, so its profiled runs come before those that are timed.
   bool hasKernels = command.isProfile || command.trace;
-  int32_t ahead = !hasKernels ? 1 : gpu ? kGpuProfiles : 0;
+  int32_t ahead = !hasKernels ? 1 : gpu ? gpuProfiles : 0;
   RunProfile profile;
   for (int32_t i = -ahead; i < repeat; ++i) {
     bool isProfiled = i < 0 || (hasKernels && !gpu);

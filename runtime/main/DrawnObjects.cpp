@@ -10,7 +10,7 @@
 using namespace attn;
 
 /// Colours that differ from each other, light enough for black letters on them.
-static constexpr Colour kColours[] = {
+static constexpr Colour colours[] = {
     {255, 99, 92},  {92, 200, 255},  {255, 190, 70},  {236, 120, 255}, {120, 230, 120},
     {255, 240, 90}, {255, 150, 190}, {110, 255, 220}, {170, 160, 255}, {200, 220, 120}};
 
@@ -64,7 +64,7 @@ void Drawing::draw(const FoundObject &object) {
   if (right <= x || bottom <= y)
     return;
   drawFrame(pixels(), x, y, right - x, bottom - y, thick,
-            kColours[size_t(object.label) % (sizeof kColours / sizeof *kColours)]);
+            colours[size_t(object.label) % (sizeof colours / sizeof *colours)]);
   drawLabel(object, x, y, bottom);
 }
 
@@ -80,7 +80,7 @@ void Drawing::drawLabel(const FoundObject &object, int x, int y, int bottom) {
   int plate = y >= high ? y - high : bottom + high <= image.height ? bottom : y + thick;
   int start = x + wide <= image.width ? x : wide < image.width ? image.width - wide : 0;
   fillRectangle(pixels(), start, plate, wide, high,
-                kColours[size_t(object.label) % (sizeof kColours / sizeof *kColours)]);
+                colours[size_t(object.label) % (sizeof colours / sizeof *colours)]);
   drawText(pixels(), start + margin, plate + margin, text.c_str(), size, scale, {0, 0, 0});
 }
 

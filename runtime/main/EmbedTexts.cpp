@@ -45,7 +45,7 @@ private:
   /// The text of a line, which may have to be unescaped into `memory`; the id as it stands there.
   bool read(int64_t line, Vector<char> &memory, Slice &text, Slice &id, Error &problem) const;
 
-  static constexpr int64_t kChunk = 512;
+  static constexpr int64_t chunkSize = 512;
   const PromptRun &run;
   const Command &command;
   const attn_tokenizer &tokenizer;
@@ -328,7 +328,7 @@ attn_status Embedding::makeAll() {
   if (begin > 0 && checkLast())
     return error.status;
   for (int64_t end; begin < count; begin = end) {
-    end = begin + kChunk < count ? begin + kChunk : count;
+    end = begin + chunkSize < count ? begin + chunkSize : count;
     if (makeChunk(begin, end) || keep(begin, end))
       return error.status;
   }

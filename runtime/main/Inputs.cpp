@@ -19,7 +19,7 @@ using namespace attn;
 #pragma weak attn_sound_load
 
 /// Files up to this size are read whatever their input takes: what is wrong with them is said then.
-static constexpr uint64_t kAlwaysRead = uint64_t(1) << 30;
+static constexpr uint64_t alwaysRead = uint64_t(1) << 30;
 
 bool Tensors::allocate(attn_tensor &tensor) {
   int64_t elements;
@@ -79,7 +79,7 @@ struct InputReader {
   const attn_abi_entry &entry;
   Tensors &inputs;
   Error &error;
-  int64_t dims[kMaxDims];
+  int64_t dims[maxDims];
 
   attn_status run();
   attn_status checkNames();
@@ -199,7 +199,7 @@ uint64_t InputReader::mostBytes(int32_t index) const {
     if (__builtin_mul_overflow(bytes, uint64_t(size > 0 ? size : 1), &bytes))
       return UINT64_MAX;
   }
-  return bytes < kAlwaysRead ? kAlwaysRead : bytes + (1 << 20);
+  return bytes < alwaysRead ? alwaysRead : bytes + (1 << 20);
 }
 
 attn_status InputReader::readTensor(int32_t index, const char *path) {

@@ -9,8 +9,8 @@
 
 using namespace attn;
 
-static constexpr size_t kMaxConfig = size_t(1) << 24;
-static constexpr int64_t kMaxLabels = 1 << 20;
+static constexpr size_t maxConfig = size_t(1) << 24;
+static constexpr int64_t maxLabels = 1 << 20;
 
 namespace {
 
@@ -37,7 +37,7 @@ static bool readObject(JsonReader &json, Found &found) {
   while (json.nextKey(key)) {
     char *end = nullptr;
     long number = strtol(key.data(), &end, 10);
-    if (key.empty() || *end || number < 0 || number >= kMaxLabels || !found.add(json, number))
+    if (key.empty() || *end || number < 0 || number >= maxLabels || !found.add(json, number))
       return false;
   }
   return json.isGood();
@@ -48,7 +48,7 @@ static bool readArray(JsonReader &json, Found &found) {
   if (!json.enterArray())
     return false;
   while (json.nextElement())
-    if (found.numbers.size() >= size_t(kMaxLabels) ||
+    if (found.numbers.size() >= size_t(maxLabels) ||
         !found.add(json, int64_t(found.numbers.size())))
       return false;
   return json.isGood();
@@ -143,7 +143,7 @@ void Labels::readFolder(const char *folder) {
   Vector<char> bytes;
   Error error;
   path.append("%s/config.json", folder);
-  if (path.failed() || readFile(path.c_str(), kMaxConfig, bytes, error))
+  if (path.failed() || readFile(path.c_str(), maxConfig, bytes, error))
     return;
   JsonReader json(bytes.data(), bytes.size());
   LabelConfig config;

@@ -12,10 +12,10 @@
 
 using namespace attn;
 
-static constexpr int kRepeats = 6;
-static constexpr long kSteps = 1000000;
+static constexpr int repeats = 6;
+static constexpr long steps = 1000000;
 /// More than the caches hold.
-static constexpr uint64_t kReadBytes = uint64_t(256) << 20;
+static constexpr uint64_t readBytes = uint64_t(256) << 20;
 
 namespace {
 struct Work {
@@ -29,7 +29,7 @@ struct Work {
 static void runShare(void *argument, int64_t thread) {
   Work &work = *static_cast<Work *>(argument);
   if (!work.data) {
-    work.output.store(work.kernels.multiplyAdd(0.5f, kSteps), std::memory_order_relaxed);
+    work.output.store(work.kernels.multiplyAdd(0.5f, steps), std::memory_order_relaxed);
     return;
   }
   int64_t begin = work.blocks * thread / work.threads,
@@ -41,7 +41,7 @@ static void runShare(void *argument, int64_t thread) {
 /// The least seconds of a few runs.
 static double leastSeconds(Team &team, Work &work) {
   double least = 1e30;
-  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+  for (int repeat = 0; repeat < repeats; ++repeat) {
     timespec begin, end;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     team.run(runShare, &work);
@@ -60,12 +60,12 @@ Peaks attn::measurePeaks(int32_t threads) {
   if (!team.start(threads))
     return peaks;
   peaks.flopPerSecond =
-      2.0 * PEAK_CHAINS * work.kernels.lanes * double(kSteps * threads) / leastSeconds(team, work);
-  if (!block.allocate(kReadBytes))
+      2.0 * PEAK_CHAINS * work.kernels.lanes * double(steps * threads) / leastSeconds(team, work);
+  if (!block.allocate(readBytes))
     return peaks;
-  memset(block.data(), 1, kReadBytes);
+  memset(block.data(), 1, readBytes);
   work.data = reinterpret_cast<const float *>(block.data());
-  work.blocks = int64_t(kReadBytes / (READ_CHAINS * size_t(work.kernels.lanes) * sizeof(float)));
-  peaks.bytesPerSecond = double(kReadBytes) / leastSeconds(team, work);
+  work.blocks = int64_t(readBytes / (READ_CHAINS * size_t(work.kernels.lanes) * sizeof(float)));
+  peaks.bytesPerSecond = double(readBytes) / leastSeconds(team, work);
   return peaks;
 }

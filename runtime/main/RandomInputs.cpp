@@ -10,7 +10,7 @@
 using namespace attn;
 
 /// One of so many integers is among the notable ones, where there are some.
-static constexpr uint64_t kNotableOneIn = 8;
+static constexpr uint64_t notableOneIn = 8;
 
 static bool isCache(const attn_abi_model &tables, int32_t dim) {
   for (int32_t c = 0; c < tables.cacheCount; ++c)
@@ -100,8 +100,8 @@ static void drawIntegers(const attn_abi_tensor &wanted, const int64_t *dims,
   for (int64_t i = 0; i < elements; ++i, at += width) {
     uint64_t bits = stream.bits(uint64_t(i));
     int64_t value = least + int64_t((bits >> 16) % (uint64_t(most - least) + 1));
-    if (notable && bits % kNotableOneIn == 0)
-      value = wanted.random->notable[bits / kNotableOneIn % notable];
+    if (notable && bits % notableOneIn == 0)
+      value = wanted.random->notable[bits / notableOneIn % notable];
     memcpy(at, &value, width); // low bytes first
   }
 }

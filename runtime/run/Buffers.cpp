@@ -8,10 +8,10 @@
 using namespace attn;
 
 /// What kernels on a GPU read at once.
-static constexpr uintptr_t kDeviceAlignment = 16;
+static constexpr uintptr_t deviceAlignment = 16;
 
 bool attn::isUsedInPlace(const attn_tensor &tensor) {
-  return isDense(tensor) && uintptr_t(tensor.data) % kDeviceAlignment == 0;
+  return isDense(tensor) && uintptr_t(tensor.data) % deviceAlignment == 0;
 }
 
 namespace {

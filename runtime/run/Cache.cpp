@@ -151,7 +151,7 @@ attn_status attn::pretendFilled(attn_context &context, int32_t number, const att
   forThoseRead([&](const attn_abi_cache &cache, CacheMemory &memory) {
     memory.length = tables.dims[cache.dim].value;
   });
-  int64_t dims[kMaxDims]; // which follow the lengths
+  int64_t dims[maxDims]; // which follow the lengths
   if (resolveCall(context, number, inputs, nullptr, dims, error) == ATTN_OK)
     forThoseRead([&](const attn_abi_cache &cache, CacheMemory &memory) {
       layOut(tables, cache, memory, dims, error);

@@ -126,7 +126,7 @@ static attn_status resolveFirst(const attn_context &context, int32_t entry,
 }
 
 attn_status Generation::checkRoom() {
-  int64_t dims[kMaxDims];
+  int64_t dims[maxDims];
   if (attn_status status =
           resolveFirst(context, unfold.first, numbers, inputs, nullptr, dims, error))
     return status;
@@ -353,7 +353,7 @@ extern "C" attn_status attn_generate(attn_context *context, int32_t entry,
                                      const attn_generation *generation, const attn_tensor *inputs,
                                      const attn_tensor *outputs, char **message) {
   Error error;
-  int64_t dims[kMaxDims];
+  int64_t dims[maxDims];
   const attn_abi_entry *found = nullptr;
   if (!context || !generation || !outputs)
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_generate: null pointer");

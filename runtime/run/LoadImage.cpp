@@ -7,11 +7,11 @@
 
 using namespace attn;
 
-static constexpr size_t kMaxFile = 1 << 30;
+static constexpr size_t maxFile = 1 << 30;
 
 attn_status attn::readPicture(const char *path, Image &image, Error &error) {
   Vector<char> file;
-  if (attn_status status = readFile(path, kMaxFile, file, error))
+  if (attn_status status = readFile(path, maxFile, file, error))
     return status;
   auto *bytes = reinterpret_cast<const unsigned char *>(file.data());
   char problem[256] = "";
@@ -76,7 +76,7 @@ PictureFrame attn::frameOf(const Image &image, const attn_abi_image &spec) {
 static bool resize(const Image &image, const PictureFrame &frame, int32_t filter, Image &resized) {
   constexpr int64_t most = 1 << 20; // of a line that is a million pixels long
   return frame.width <= most && frame.height <= most &&
-         uint64_t(frame.width) * uint64_t(frame.height) <= kMaxPixels &&
+         uint64_t(frame.width) * uint64_t(frame.height) <= maxPixels &&
          resizeImage(image, int32_t(frame.width), int32_t(frame.height), filter, resized);
 }
 

@@ -7,8 +7,8 @@
 
 using namespace attn;
 
-static constexpr size_t kMaxFile = 1 << 30;
-static constexpr int64_t kMaxHours = 4;
+static constexpr size_t maxFile = 1 << 30;
+static constexpr int64_t maxHours = 4;
 
 /// Whether a file begins as WAV files do: RIFF, or RF64 (also called BW64), whose sizes have 64
 /// bits.
@@ -23,7 +23,7 @@ static bool isWav(const Vector<char> &file) {
 /// Decodes what the first `seconds` of a file hold.
 static attn_status decode(const char *path, double seconds, Sound &sound, Error &error) {
   Vector<char> file;
-  if (attn_status status = readFile(path, kMaxFile, file, error))
+  if (attn_status status = readFile(path, maxFile, file, error))
     return status;
   auto *bytes = reinterpret_cast<const unsigned char *>(file.data());
   char problem[256] = "";
@@ -71,10 +71,10 @@ static attn_status loadSound(const attn_abi_sound &spec, const char *path, float
 static attn_status readSound(const attn_abi_sound &spec, const char *path, float **values,
                              int64_t *count, Error &error) {
   Sound sound, resampled;
-  if (attn_status status = decode(path, kMaxHours * 3600, sound, error))
+  if (attn_status status = decode(path, maxHours * 3600, sound, error))
     return status;
-  int64_t most = kMaxHours * 3600 * sound.rate;
-  if (most = most < kMaxSamples ? most : kMaxSamples; int64_t(sound.samples.size()) > most) {
+  int64_t most = maxHours * 3600 * sound.rate;
+  if (most = most < maxSamples ? most : maxSamples; int64_t(sound.samples.size()) > most) {
     error.set(ATTN_BAD_INPUT, "R0302",
               "the sound `%s` is longer than %.3g hours, the most of its rate", path,
               double(most) / 3600 / double(sound.rate));

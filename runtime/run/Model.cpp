@@ -95,9 +95,9 @@ static attn_status createModel(const attn_abi_model *tables, const char *optionT
     error.help("compile the model with the `attn` that this runtime came with");
     return error.status;
   }
-  if (tables->dimCount > kMaxDims)
+  if (tables->dimCount > maxDims)
     return error.set(ATTN_INVALID_ARGUMENT, "R0106", "model `%s` has %d dims, the most is %d",
-                     tables->name, int(tables->dimCount), int(kMaxDims));
+                     tables->name, int(tables->dimCount), int(maxDims));
   Options options;
   if (attn_status status = parseOptions(getenv("ATTN_FLAGS"), "ATTN_FLAGS", options, error))
     return status;

@@ -51,7 +51,7 @@ inline int64_t axisSize(const attn_abi_axis &axis, const int64_t *dims) {
 }
 
 /// Most dims a model may have; lets shapes be resolved without allocating.
-constexpr int32_t kMaxDims = 256;
+constexpr int32_t maxDims = 256;
 
 /// The GPU that a context runs on; null where it runs on the CPU.
 class Gpu *gpuOf(attn_context &context);

@@ -12,7 +12,7 @@ using namespace attn;
 
 attn_status attn::resolveCall(const attn_context &context, int32_t entry, const attn_tensor *inputs,
                               const attn_tensor *outputs, int64_t *dims, Error &error) {
-  int64_t cached[kMaxDims]; // a cache is a dim, too
+  int64_t cached[maxDims]; // a cache is a dim, too
   for (size_t c = 0; c < context.caches.size(); ++c)
     cached[c] = context.caches[c]->length;
   return resolveDims(*context.model->tables, entry, inputs, outputs, cached, dims, error);
@@ -20,7 +20,7 @@ attn_status attn::resolveCall(const attn_context &context, int32_t entry, const 
 
 attn_status attn::inferShapes(const attn_context &context, int32_t entry, const attn_tensor *inputs,
                               attn_tensor *outputs, Error &error) {
-  int64_t dims[kMaxDims];
+  int64_t dims[maxDims];
   if (attn_status status = resolveCall(context, entry, inputs, nullptr, dims, error))
     return status;
   const attn_abi_entry &found = context.model->tables->entries[entry];
@@ -56,7 +56,7 @@ extern "C" attn_status attn_workspace_bytes(const attn_context *context, int32_t
                                             const attn_tensor *inputs, int64_t *bytes,
                                             char **message) {
   Error error;
-  int64_t dims[kMaxDims];
+  int64_t dims[maxDims];
   if (!context || !bytes)
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_workspace_bytes: null pointer");
   else if (resolveCall(*context, entry, inputs, nullptr, dims, error) == ATTN_OK) {
@@ -97,7 +97,7 @@ static attn_status checkProcess(attn_context &context, Error &error) {
 attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn_tensor *given,
                            const attn_tensor *outputs, Error &error) {
   const attn_model &model = *context.model;
-  int64_t dims[kMaxDims];
+  int64_t dims[maxDims];
   if (attn_status status = resolveCall(context, entryIndex, given, outputs, dims, error))
     return status;
   const attn_abi_entry &entry = model.tables->entries[entryIndex];

@@ -12,7 +12,7 @@ struct Resolver {
   int64_t *dims;
   Error &error;
   /// Where a dynamic dim's size came from, for messages: null while it is not known.
-  const char *sources[kMaxDims];
+  const char *sources[maxDims];
 
   attn_status bad(const char *code, const char *kind, const attn_abi_tensor &tensor, Text &what);
   attn_status checkType(const char *kind, const attn_abi_tensor &tensor, const attn_tensor &given);

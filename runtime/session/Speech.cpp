@@ -80,7 +80,7 @@ int64_t Speech::takeSegments(int64_t size) {
   size_t first = rules.headSize(), count = written.size();
   double start = double(seek) / framesPerSecond;
   auto timeOf = [&](size_t at) {
-    return start + double(rules.stepsOf(written[at])) / kTimestampsPerSecond;
+    return start + double(rules.stepsOf(written[at])) / timestampsPerSecond;
   };
   // A lone timestamp at the end: nothing is said behind it.
   bool isLone = count >= first + 2 && isTimestamp(count - 1) && !isTimestamp(count - 2);
@@ -94,7 +94,7 @@ int64_t Speech::takeSegments(int64_t size) {
     last = i;
   }
   if (last > first) {
-    double end = double(rules.stepsOf(written[last - 1])) / kTimestampsPerSecond;
+    double end = double(rules.stepsOf(written[last - 1])) / timestampsPerSecond;
     int64_t taken = isLone ? size : int64_t(end * framesPerSecond + 0.5);
     return taken > 0 && taken < size ? taken : size;
   }

@@ -51,7 +51,7 @@ attn_status SpeechRules::findLanguage(const attn_tokenizer &tokenizer, const cha
 
 attn_status SpeechRules::readHead(const attn_tokenizer &tokenizer,
                                   const attn_speech_options &options, Error &error) {
-  int32_t language = kAnyLanguage, task = -1;
+  int32_t language = anyLanguage, task = -1;
   int32_t transcribe = find(tokenizer, "<|", "transcribe"),
           translate = find(tokenizer, "<|", "translate");
   for (int32_t i = 0; i < numbers->forceCount; ++i) {
@@ -112,7 +112,7 @@ attn_status SpeechRules::read(const attn_tokenizer &tokenizer, const attn_speech
 }
 
 void SpeechRules::keepLanguage(int32_t token) {
-  if (!head.empty() && head[0] == kAnyLanguage)
+  if (!head.empty() && head[0] == anyLanguage)
     head[0] = token;
 }
 
@@ -154,7 +154,7 @@ void SpeechRules::restrictTimestamps(float *scores, int64_t vocabulary, const in
     }
   if (count == 0) {
     exclude(scores, vocabulary, 0, firstTimestamp);
-    exclude(scores, vocabulary, firstTimestamp + kLastInitial + 1, vocabulary);
+    exclude(scores, vocabulary, firstTimestamp + lastInitial + 1, vocabulary);
   }
   if (isTimestampLikelier(scores, vocabulary, firstTimestamp))
     exclude(scores, vocabulary, 0, firstTimestamp);
@@ -165,9 +165,9 @@ void SpeechRules::restrict(float *scores, int64_t vocabulary,
   size_t at = written.size();
   if (at < head.size()) {
     for (int64_t i = 0; i < vocabulary; ++i)
-      if (head[at] == kAnyLanguage ? !isLanguage(int32_t(i)) : i != head[at])
+      if (head[at] == anyLanguage ? !isLanguage(int32_t(i)) : i != head[at])
         scores[i] = -INFINITY;
-      else if (head[at] != kAnyLanguage)
+      else if (head[at] != anyLanguage)
         scores[i] = 0;
     return;
   }

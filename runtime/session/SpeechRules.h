@@ -10,9 +10,9 @@
 namespace attn {
 
 /// Stands for a token that the scores choose among all languages.
-constexpr int32_t kAnyLanguage = -1;
+constexpr int32_t anyLanguage = -1;
 /// Steps of a timestamp per second, and the largest that a text may begin with: 1 s.
-constexpr int32_t kTimestampsPerSecond = 50, kLastInitial = 50;
+constexpr int32_t timestampsPerSecond = 50, lastInitial = 50;
 
 /// The rules of one window of 30 s. Timestamps are tokens behind `<|notimestamps|>`, 0.02 s apart.
 class SpeechRules {

@@ -7,11 +7,11 @@
 using namespace attn;
 
 /// Tokens without a complete character between them after which what there is is handed over.
-static constexpr size_t kLongestWindow = 64;
+static constexpr size_t longestWindow = 64;
 
 /// Tokens with text of a prompt that what follows it depends on: four bytes of a character, and the
 /// token before them.
-static constexpr int64_t kFollowed = 5;
+static constexpr int64_t followed = 5;
 
 /// Bytes up to a character that is not complete, but could be by bytes to come.
 static size_t completeSize(Slice text) {
@@ -46,7 +46,7 @@ attn_status Decoding::follow(const int32_t *ids, int64_t count, Error &error) {
   handed = 0;
   // The last ones that are text; more do not change what comes behind them.
   int64_t begin = count;
-  for (int64_t texts = 0; begin > 0 && texts < kFollowed; --begin)
+  for (int64_t texts = 0; begin > 0 && texts < followed; --begin)
     texts += !isLeftOut(ids[begin - 1]);
   for (int64_t i = begin; i < count; ++i)
     if (!isLeftOut(ids[i]) && !window.push(ids[i]))
@@ -76,7 +76,7 @@ attn_status Decoding::add(int32_t id, Error &error) {
   size_t end = completeSize(Slice(whole));
   if (tokenizer.cleansUp)
     end -= openSpaces(Slice(whole).between(0, end));
-  end = window.size() > kLongestWindow ? whole.size() : end;
+  end = window.size() > longestWindow ? whole.size() : end;
   size_t begin = handed < end ? handed : end;
   if (!handOver(Slice(whole).between(begin, end), ready)) {
     window.pop();

@@ -42,9 +42,9 @@ class WordCache {
 public:
   /// For a text of so many words; a short one has none.
   explicit WordCache(size_t words) {
-    while (places < words && places < kMostPlaces)
+    while (places < words && places < mostPlaces)
       places *= 2;
-    if (words < kFewWords || !entries.resize(places))
+    if (words < fewWords || !entries.resize(places))
       entries.clear();
   }
   /// Appends the tokens of a word where they are known.
@@ -58,7 +58,7 @@ public:
   }
   /// Remembers a word; where memory is lacking, or there are too many, it is forgotten.
   void add(Slice word, uint64_t hash, const Token *tokens, size_t count) {
-    if (entries.empty() || word.size > kLongest || bytes.size() > kMostBytes)
+    if (entries.empty() || word.size > longest || bytes.size() > mostBytes)
       return;
     Entry entry = {hash, uint32_t(bytes.size()), uint32_t(known.size()), uint32_t(word.size),
                    uint32_t(count)};
@@ -67,14 +67,14 @@ public:
   }
 
 private:
-  static constexpr size_t kFewWords = 32, kMostPlaces = 1 << 15;
-  static constexpr size_t kLongest = 256, kMostBytes = 8 << 20;
+  static constexpr size_t fewWords = 32, mostPlaces = 1 << 15;
+  static constexpr size_t longest = 256, mostBytes = 8 << 20;
   /// A word and its tokens.
   struct Entry {
     uint64_t hash;
     uint32_t word, token, size, count;
   };
-  size_t places = kFewWords; ///< a power of two
+  size_t places = fewWords; ///< a power of two
   Vector<Entry> entries;
   Vector<char> bytes;
   Vector<Token> known;
@@ -237,7 +237,7 @@ attn_status Tokenizer::encode(Slice text, const Slice *second, int32_t flags, En
     if (inputs[i].size > INT32_MAX)
       return error.set(ATTN_BAD_INPUT, "R0704", "a text of %zu bytes; at most 2147483647 are taken",
                        inputs[i].size);
-    Growth growth(Growth::kAligned, inputs[i].size, normalizers.size() + preTokenizers.size());
+    Growth growth(Growth::aligned, inputs[i].size, normalizers.size() + preTokenizers.size());
     switch (encodeText(inputs[i], flags, texts[i], growth)) {
     case Outcome::Good:
       break;
@@ -257,12 +257,12 @@ attn_status Tokenizer::encode(Slice text, const Slice *second, int32_t flags, En
                      "the text that is to be cut to %lld tokens is shorter than what is too much",
                      static_cast<long long>(truncation.length));
   size_t joined = postProcessors.countJoined(texts, second != nullptr, addsSpecial);
-  if (joined > Growth::kTokens && joined / 16 > texts[0].size() + texts[1].size())
+  if (joined > Growth::mostTokensOfText && joined / 16 > texts[0].size() + texts[1].size())
     return error.set(ATTN_BAD_INPUT, "R0709", "the post-processor makes %zu tokens of %zu", joined,
                      texts[0].size() + texts[1].size());
-  if ((flags & ATTN_TEXT_PAD) && size_t(padding.length) > Growth::kTokens)
+  if ((flags & ATTN_TEXT_PAD) && size_t(padding.length) > Growth::mostTokensOfText)
     return error.set(ATTN_BAD_INPUT, "R0709", "`padding` to %lld tokens; at most %zu are done",
-                     static_cast<long long>(padding.length), Growth::kTokens);
+                     static_cast<long long>(padding.length), Growth::mostTokensOfText);
   bool isGood = postProcessors.join(texts, second != nullptr, addsSpecial, encoding);
   if (!isGood || ((flags & ATTN_TEXT_PAD) && !pad(encoding)))
     return error.outOfMemory("the tokens of a text");
@@ -289,7 +289,7 @@ static bool appendLossy(Slice text, Vector<char> &to) {
 attn_status Tokenizer::decode(const int32_t *ids, size_t count, bool skipsSpecial, bool isLossy,
                               Vector<char> &text, Error &error) const {
   Strings parts, scratch;
-  Growth growth(Growth::kDecoded, 8 * count, decoders.size());
+  Growth growth(Growth::decoded, 8 * count, decoders.size());
   int32_t unknown = model.unknown >= 0 ? outerId(model.unknown, Slice()) : -1;
   for (size_t i = 0; i < count; ++i) {
     if (skipsSpecial && added.isSpecial(ids[i]))

@@ -110,8 +110,8 @@ bool looksLikeTiktoken(Slice bytes);
 bool looksLikeLlama2(Slice bytes);
 
 /// Expressions by which tokenizers are known to cut texts.
-extern const char kLlama3Expression[], kQwen2Expression[], kCl100kExpression[], kO200kExpression[],
-    kTekkenExpression[];
+extern const char llama3Expression[], qwen2Expression[], cl100kExpression[], o200kExpression[],
+    tekkenExpression[];
 
 /// BERT's components around a vocabulary of WordPiece; its special tokens are found by their names.
 bool finishBert(ComponentReader &reader, Tokenizer &tokenizer, bool isCased);

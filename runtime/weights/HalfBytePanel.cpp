@@ -18,7 +18,7 @@ struct Lines {
 };
 } // namespace
 
-static constexpr float kLargestHalf = 65504;
+static constexpr float largestHalf = 65504;
 
 /// The line of a group that k ends in. It adds nothing to codes: behind k it has 0, too.
 static void fitEnd(const float *values, int64_t rows, int64_t columns, CodeLine *lines) {
@@ -84,7 +84,7 @@ static void storeLines(const CodeLine *lines, int64_t columns, const GroupPanel 
     auto [step, least] = lines[j];
     float sixteenths = 16 * (8 + least / step);
     scales[j] = floatToHalf(step);
-    stored.isNumber[j] = halfToFloat(scales[j]) == 0 || fabsf(sixteenths) > kLargestHalf;
+    stored.isNumber[j] = halfToFloat(scales[j]) == 0 || fabsf(sixteenths) > largestHalf;
     if (stored.isNumber[j]) {
       scales[j] = floatToHalf(least + 7.5f * step);
       sixteenths = halfToFloat(scales[j]) != 0 ? 16 : 0;

@@ -23,8 +23,8 @@ struct Header {
   char magic[8];
   uint64_t key, bytes, hash;
 };
-constexpr char kMagic[8] = {'a', 't', 't', 'n', 'p', 'k', '0', '1'};
-constexpr uint64_t kBlockAt = 4096, kChunk = 1 << 20;
+constexpr char fileMagic[8] = {'a', 't', 't', 'n', 'p', 'k', '0', '1'};
+constexpr uint64_t blockAt = 4096, chunkSize = 1 << 20;
 
 /// 64 bits; each word is mixed in by a product with an odd number and a shift.
 class Hash {
@@ -84,9 +84,9 @@ static bool readWhole(int descriptor, char *to, uint64_t size, uint64_t from) {
 
 static void workOnThread(void *argument, int64_t) {
   Work &work = *static_cast<Work *>(argument);
-  for (uint64_t at; (at = work.next.fetch_add(kChunk)) < work.bytes;) {
-    uint64_t size = work.bytes - at < kChunk ? work.bytes - at : kChunk;
-    if (work.descriptor >= 0 && !readWhole(work.descriptor, work.block + at, size, kBlockAt + at)) {
+  for (uint64_t at; (at = work.next.fetch_add(chunkSize)) < work.bytes;) {
+    uint64_t size = work.bytes - at < chunkSize ? work.bytes - at : chunkSize;
+    if (work.descriptor >= 0 && !readWhole(work.descriptor, work.block + at, size, blockAt + at)) {
       work.isWhole = false;
       return;
     }
@@ -158,9 +158,9 @@ bool PackCache::read(char *block, Team &team) const {
   Header header;
   struct stat info;
   bool isOurs = fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) &&
-                uint64_t(info.st_size) == kBlockAt + bytes &&
+                uint64_t(info.st_size) == blockAt + bytes &&
                 readWhole(descriptor, reinterpret_cast<char *>(&header), sizeof header, 0) &&
-                memcmp(header.magic, kMagic, sizeof kMagic) == 0 && header.key == key &&
+                memcmp(header.magic, fileMagic, sizeof fileMagic) == 0 && header.key == key &&
                 header.bytes == bytes;
   if (isOurs) {
     Work work{descriptor, block, bytes};
@@ -178,9 +178,9 @@ void PackCache::write(const char *block, Team &team) const {
     return;
   Work work{-1, const_cast<char *>(block), bytes};
   team.run(workOnThread, &work);
-  char head[kBlockAt] = {};
+  char head[blockAt] = {};
   Header header{{}, key, bytes, work.hash};
-  memcpy(header.magic, kMagic, sizeof kMagic);
+  memcpy(header.magic, fileMagic, sizeof fileMagic);
   memcpy(head, &header, sizeof header);
   Error error; // dropped
   OutputFile file;

@@ -6,7 +6,7 @@
 #include "attn/text.h"
 #include <cstring>
 
-static const char kVariables[] =
+static const char sampleVariables[] =
     "{\"messages\": [{\"role\": \"system\", \"content\": \"Be brief.\"}, {\"role\": \"user\", "
     "\"content\": \" H\xc3\xa9 \\n\"}, {\"role\": \"assistant\", \"content\": null, "
     "\"tool_calls\": "
@@ -24,8 +24,8 @@ void attn::fuzz::chat(const uint8_t *data, size_t size) {
     attn_message_free(message);
     return;
   }
-  const char *variables = end ? source + sourceSize + 1 : kVariables;
-  size_t variablesSize = end ? size - sourceSize - 1 : sizeof kVariables - 1, textSize = 0;
+  const char *variables = end ? source + sourceSize + 1 : sampleVariables;
+  size_t variablesSize = end ? size - sourceSize - 1 : sizeof sampleVariables - 1, textSize = 0;
   char *text = nullptr;
   if (attn_chat_template_render(opened, variables, variablesSize, &text, &textSize, &message))
     require(message && *message, "an error without words");

@@ -6,7 +6,7 @@
 #include "attn/text.h"
 #include <cstring>
 
-static const char kText[] =
+static const char sampleText[] =
     "Hello  w\xc3\xb6rld's 12 \xf0\x9f\x98\x80\n\xe2\x96\x81 e\xcc\x81\xcc\xa3 "
     "\xe4\xbd\xa0<s></s>[MASK]\xea\xb0\x81\xff";
 
@@ -38,14 +38,14 @@ void attn::fuzz::tokenizer(const uint8_t *data, size_t size) {
   }
   for (int32_t flags : {0, 13}) {
     attn_tokens tokens = {};
-    if (attn_tokenizer_encode_pair(opened, kText, sizeof kText - 1, "b", 1, flags, &tokens,
-                                   &message)) {
+    if (attn_tokenizer_encode_pair(opened, sampleText, sizeof sampleText - 1, "b", 1, flags,
+                                   &tokens, &message)) {
       require(message && *message, "an error without words");
       attn_message_free(message);
       continue;
     }
     for (int64_t i = 0; i < tokens.count; ++i)
-      require(tokens.begins[i] <= tokens.ends[i] && tokens.ends[i] < int64_t(sizeof kText),
+      require(tokens.begins[i] <= tokens.ends[i] && tokens.ends[i] < int64_t(sizeof sampleText),
               "a token outside of its text");
     decode(opened, tokens);
     attn_tokens_free(&tokens);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints the ten longest files, and the ten longest functions and the ten classes with most methods of compiler/, dialect/, runtime/
-and tools/, as universal-ctags sees them, and fails where one is above the limit and no known exception, or where a header is guarded
-by other means than `#pragma once`.
+and tools/, as universal-ctags sees them, and fails where one is above the limit and no known exception, and where a file has another
+habit than the rest of the house (HABITS).
 
 usage: sizes.py SOURCE KNOWN
 
@@ -12,6 +12,7 @@ stale, and fails. The exit code is 1 after a failure.
 import collections
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -22,6 +23,13 @@ LIMITS = {"file": 500, "function": 80, "class": 40}
 UNITS = {"file": "lines", "function": "lines", "class": "methods"}
 FILE_ROOTS = (*ROOTS, "examples", "test")
 SOURCES = (".cpp", ".c", ".h", ".td", ".def", ".py")
+
+# What files write in one way: those below a root whose names end so, an expression that none of them may match, and what to write.
+HABITS = (
+    ("", ".h", r"\A(?!(.|\n)*^#pragma once$)", "`#pragma once`"),
+    ("", (".h", ".cpp"), r"\bconst(expr)?\b[^;(){}\n=]* k[A-Z]\w*(\[\w*\])* ?[={]", "a constant without `k` in front: `maxDepth`"),
+    ("tools/", (".h", ".cpp"), r"\bformatv\(|\bsnprintf\(|\bstringstream\b", "`fmt::format`"),
+)
 
 CTAGS = ["ctags", "--languages=C,C++", "--langmap=C++:+.h", "--output-format=json", "--fields=+neKsS", "--c++-kinds=+p",
          "--sort=no", "-f", "-", "-R", *ROOTS]
@@ -65,8 +73,9 @@ def read_files(source):
     for path in sorted(path for root in FILE_ROOTS for path in (source / root).rglob("*") if path.suffix in SOURCES):
         text, name = path.read_text(), str(path.relative_to(source))
         sizes.append((text.count("\n"), name, name))
-        if path.suffix == ".h" and text.count("#pragma once\n") != 1:
-            problems.append(f"{name}: expected `#pragma once`")
+        for root, suffixes, other, habit in HABITS:
+            if name.startswith(root) and name.endswith(suffixes) and (found := re.search(other, text, re.MULTILINE)):
+                problems.append(f"{name}:{text.count(chr(10), 0, found.start()) + 1}: expected {habit}")
     return sizes, problems
 
 

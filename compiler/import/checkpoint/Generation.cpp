@@ -26,9 +26,9 @@ constexpr NumberKey numberKeys[] = {
 };
 
 /// The most tokens of an entry where nothing is said.
-constexpr int64_t kUsualLimit = 256;
+constexpr int64_t usualLimit = 256;
 /// The default of the published class, which old files have where nothing was said.
-constexpr double kDefaultLength = 20;
+constexpr double defaultLength = 20;
 
 /// What is said of generation, as settings of `unfold`.
 class GenerationWriter {
@@ -118,9 +118,9 @@ void GenerationWriter::addNumbers(When when) {
 void GenerationWriter::addLengths() {
   std::optional<double> newTokens = at("max_new_tokens").number("max_new_tokens"),
                         length = at("max_length").number("max_length");
-  if (length && *length == kDefaultLength)
+  if (length && *length == defaultLength)
     length.reset();
-  double wanted = newTokens ? *newTokens : length ? *length - 1 : double(kUsualLimit);
+  double wanted = newTokens ? *newTokens : length ? *length - 1 : double(usualLimit);
   int64_t limit = std::clamp<int64_t>(int64_t(std::min(wanted, double(INT32_MAX))), 1,
                                       std::max<int64_t>(capacity - 1, 1));
   add("limit", Twine(limit));

@@ -8,7 +8,7 @@ using namespace llvm;
 
 namespace attn::importer {
 
-static constexpr GgufKind kGgufKinds[] = {
+static constexpr GgufKind knownKinds[] = {
     {"llama", "llama", "LlamaForCausalLM", true},
     {"qwen2", "qwen2", "Qwen2ForCausalLM"},
     {"qwen3", "qwen3", "Qwen3ForCausalLM"},
@@ -24,7 +24,7 @@ static constexpr GgufKind kGgufKinds[] = {
     {"gpt-oss", "gpt_oss", "GptOssForCausalLM", false, false, false, true},
 };
 
-ArrayRef<GgufKind> ggufKinds() { return kGgufKinds; }
+ArrayRef<GgufKind> ggufKinds() { return knownKinds; }
 
 static Renames llamaNames(const GgufKind &kind) {
   Renames names = {

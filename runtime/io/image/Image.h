@@ -25,7 +25,7 @@ struct Image {
 };
 
 /// Pictures above this are refused.
-constexpr uint64_t kMaxPixels = 100 * 1000 * 1000;
+constexpr uint64_t maxPixels = 100 * 1000 * 1000;
 
 /// Decode to grey (1 channel) or RGB, alpha dropped, as the pixels are stored. On failure `problem`
 /// (of 256 bytes) says why, nothing where memory is lacking, and false is returned.

@@ -81,7 +81,7 @@ static bool readImage(jpeg_decompress_struct &info, Decoder &decoder, const unsi
   jpeg_read_header(&info, TRUE);
   if (!readOrientation(info, image))
     fail(info, "");
-  if (uint64_t(info.image_width) * info.image_height > kMaxPixels)
+  if (uint64_t(info.image_width) * info.image_height > maxPixels)
     fail(info, "more than 100 million pixels");
   bool isGrey = info.num_components == 1, isCmyk = info.num_components == 4;
   info.out_color_space = isGrey ? JCS_GRAYSCALE : isCmyk ? JCS_CMYK : JCS_RGB;

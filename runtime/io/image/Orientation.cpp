@@ -6,7 +6,7 @@
 
 using namespace attn;
 
-static constexpr uint32_t kOrientation = 0x0112;
+static constexpr uint32_t orientationTag = 0x0112;
 
 namespace {
 /// The numbers of a TIFF header and its directories, in the order of bytes that it says.
@@ -52,7 +52,7 @@ int attn::exifOrientation(const unsigned char *bytes, size_t size) {
   uint32_t entries = tiff.number(at, 2);
   at += 2;
   for (; entries > 0 && size - at >= 12; --entries, at += 12)
-    if (tiff.number(at, 2) == kOrientation)
+    if (tiff.number(at, 2) == orientationTag)
       if (int64_t value = entryValue(tiff, at); value >= 0)
         found = value >= 1 && value <= 8 ? int(value) : 1;
   return found;

@@ -10,7 +10,7 @@
 using namespace attn;
 
 /// As libpng itself says it.
-static constexpr char kNoMemory[] = "Out of memory";
+static constexpr char noMemory[] = "Out of memory";
 
 namespace {
 /// What must outlive a longjmp out of libpng.
@@ -25,7 +25,7 @@ struct Decoder {
 
 static void onError(png_structp png, png_const_charp message) {
   auto *decoder = static_cast<Decoder *>(png_get_error_ptr(png));
-  bool isMemory = strcmp(message, kNoMemory) == 0;
+  bool isMemory = strcmp(message, noMemory) == 0;
   snprintf(decoder->problem, 256, "%s", isMemory ? "" : message);
   longjmp(png_jmpbuf(png), 1);
 }
@@ -85,7 +85,7 @@ static void readOrientation(png_structp png, png_infop info, Decoder &decoder, I
       continue;
     decoder.profile.clear();
     if (!readRawProfile(texts[i].text, decoder.profile))
-      png_error(png, kNoMemory);
+      png_error(png, noMemory);
     image.orientation = exifOrientation(decoder.profile.data(), decoder.profile.size());
   }
   for (int i = 0; i < count; ++i)
@@ -100,7 +100,7 @@ static bool readImage(png_structp png, png_infop info, Decoder &decoder, Image &
   png_set_user_limits(png, 1 << 26, 1 << 26);
   png_read_info(png, info);
   uint64_t width = png_get_image_width(png, info), height = png_get_image_height(png, info);
-  if (width * height > kMaxPixels)
+  if (width * height > maxPixels)
     png_error(png, "more than 100 million pixels");
   setTransforms(png, info);
   int channels = png_get_channels(png, info);
@@ -108,7 +108,7 @@ static bool readImage(png_structp png, png_infop info, Decoder &decoder, Image &
     png_error(png, "a format of pixels that PNG does not have");
   decoder.rows = static_cast<unsigned char **>(malloc(height * sizeof(unsigned char *)));
   if (!decoder.rows || !image.allocate(int32_t(width), int32_t(height), channels))
-    png_error(png, kNoMemory);
+    png_error(png, noMemory);
   for (uint64_t y = 0; y < height; ++y)
     decoder.rows[y] = image.pixels + y * width * uint64_t(channels);
   png_read_image(png, decoder.rows);

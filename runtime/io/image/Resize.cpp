@@ -10,7 +10,7 @@
 
 using namespace attn;
 
-static constexpr int kFractionBits = 22;
+static constexpr int fractionBits = 22;
 
 bool Image::allocate(int32_t newWidth, int32_t newHeight, int32_t newChannels) {
   free(pixels);
@@ -105,7 +105,7 @@ static bool makeKernel(int32_t from, int32_t to, int32_t filter, Kernel &kernel)
     int32_t *weights = kernel.weights.data() + size_t(x) * size_t(kernel.taps);
     for (int32_t i = 0; i < last - first; ++i) {
       double weight =
-          (total != 0 ? exact[size_t(i)] / total : exact[size_t(i)]) * (1 << kFractionBits);
+          (total != 0 ? exact[size_t(i)] / total : exact[size_t(i)]) * (1 << fractionBits);
       weights[i] = int32_t(weight < 0 ? weight - 0.5 : weight + 0.5);
     }
   }
@@ -113,7 +113,7 @@ static bool makeKernel(int32_t from, int32_t to, int32_t filter, Kernel &kernel)
 }
 
 static unsigned char toLevel(int64_t sum) {
-  int64_t level = sum >> kFractionBits;
+  int64_t level = sum >> fractionBits;
   return static_cast<unsigned char>(level < 0 ? 0 : level > 255 ? 255 : level);
 }
 
@@ -128,7 +128,7 @@ static bool resizeColumns(const Image &source, const Kernel &kernel, int32_t wid
       const int32_t *weights = kernel.weights.data() + size_t(x) * size_t(kernel.taps);
       const unsigned char *from = line + size_t(kernel.first[size_t(x)]) * size_t(channels);
       for (int32_t c = 0; c < channels; ++c) {
-        int64_t sum = 1 << (kFractionBits - 1);
+        int64_t sum = 1 << (fractionBits - 1);
         for (int32_t i = 0; i < kernel.count[size_t(x)]; ++i)
           sum += int64_t(weights[i]) * from[i * channels + c];
         to[x * channels + c] = toLevel(sum);
@@ -146,7 +146,7 @@ static bool resizeRows(const Image &source, const Kernel &kernel, int32_t height
     const int32_t *weights = kernel.weights.data() + size_t(y) * size_t(kernel.taps);
     const unsigned char *from = source.pixels + size_t(kernel.first[size_t(y)]) * stride;
     for (size_t x = 0; x < stride; ++x) {
-      int64_t sum = 1 << (kFractionBits - 1);
+      int64_t sum = 1 << (fractionBits - 1);
       for (int32_t i = 0; i < kernel.count[size_t(y)]; ++i)
         sum += int64_t(weights[i]) * from[size_t(i) * stride + x];
       target.pixels[size_t(y) * stride + x] = toLevel(sum);

@@ -39,9 +39,9 @@ static FLAC__StreamDecoderWriteStatus takeFrame(const FLAC__StreamDecoder *,
   Sound &sound = reading.sound;
   if (sound.rate == 0)
     sound.rate = header.sample_rate;
-  if (sound.rate != header.sample_rate || sound.rate < kMinRate || sound.rate > kMaxRate) {
+  if (sound.rate != header.sample_rate || sound.rate < minRate || sound.rate > maxRate) {
     snprintf(reading.problem, 256, "its rate is %u Hz, not one between %d and %d",
-             unsigned(header.sample_rate), int(kMinRate), int(kMaxRate));
+             unsigned(header.sample_rate), int(minRate), int(maxRate));
     return FLAC__STREAM_DECODER_WRITE_STATUS_ABORT;
   }
   size_t most = samplesOf(reading.seconds, sound.rate);

@@ -6,9 +6,9 @@
 
 using namespace attn;
 
-static constexpr double kPi = 3.14159265358979323846;
+static constexpr double pi = 3.14159265358979323846;
 /// Of the largest transform.
-static constexpr int64_t kMaxWindow = 2048, kMaxBins = kMaxWindow / 2 + 1;
+static constexpr int64_t maxWindow = 2048, maxBins = maxWindow / 2 + 1;
 
 /// Slaney's scale: straight to 1 kHz, then 27 bands for a factor of 6.4.
 static double hertz(double mel) {
@@ -40,10 +40,10 @@ bool Transform::make() {
       !hann.resize(size_t(window)) || !filters.resize(size_t(spec.bands * bins)))
     return false;
   for (int64_t i = 0; i < window; ++i)
-    hann[size_t(i)] = 0.5 - 0.5 * cos(2 * kPi * double(i) / double(window));
+    hann[size_t(i)] = 0.5 - 0.5 * cos(2 * pi * double(i) / double(window));
   for (int64_t i = 0; i < bins; ++i)
     for (int64_t k = 0; k < bins; ++k) {
-      double angle = 2 * kPi * double(i * k % window) / double(window);
+      double angle = 2 * pi * double(i * k % window) / double(window);
       cosines[size_t(i * bins + k)] = cos(angle);
       sines[size_t(i * bins + k)] = sin(angle);
     }
@@ -64,7 +64,7 @@ bool Transform::make() {
 /// Squared sizes of the frequencies of a window. Samples at equal distances from the middle share
 /// their cosine and, but for the sign, their sine.
 void Transform::power(const double *samples, double *powers) const {
-  double real[kMaxBins] = {}, imaginary[kMaxBins] = {};
+  double real[maxBins] = {}, imaginary[maxBins] = {};
   for (int64_t i = 0; i <= half; ++i) {
     double right = i < half ? samples[half + i] * hann[size_t(half + i)] : 0;
     double left = i > 0 ? samples[half - i] * hann[size_t(half - i)] : 0;
@@ -88,12 +88,12 @@ static double sampleAt(const Sound &sound, int64_t length, int64_t at) {
 
 bool attn::logMel(const Sound &sound, const attn_abi_sound &spec, int64_t frames, float *values) {
   Transform transform(spec);
-  if (spec.fft > kMaxWindow || !transform.make())
+  if (spec.fft > maxWindow || !transform.make())
     return false;
   const float silence = -10; // the logarithm of the smallest value, 1e-10
   float largest = silence;
   for (int64_t frame = 0; frame < frames; ++frame) {
-    double samples[kMaxWindow], powers[kMaxBins];
+    double samples[maxWindow], powers[maxBins];
     bool isSilent = true;
     for (int64_t i = 0; i < transform.window; ++i) {
       samples[i] = sampleAt(sound, frames * spec.hop, frame * spec.hop - transform.half + i);

@@ -6,8 +6,8 @@
 
 using namespace attn;
 
-static constexpr double kPi = 3.14159265358979323846;
-static constexpr double kZeroCrossings = 32, kBeta = 9, kPassed = 0.95;
+static constexpr double pi = 3.14159265358979323846;
+static constexpr double zeroCrossings = 32, beta = 9, passed = 0.95;
 
 /// The modified Bessel function of order 0, by its series.
 static double bessel(double x) {
@@ -22,11 +22,11 @@ static double bessel(double x) {
 /// The filter at a time in samples of the source; it passes `cutoff` of the source's Nyquist
 /// frequency.
 static double filterAt(double time, double cutoff) {
-  double x = time * cutoff, part = x / kZeroCrossings;
+  double x = time * cutoff, part = x / zeroCrossings;
   if (part <= -1 || part >= 1)
     return 0;
-  double sinc = x == 0 ? 1 : sin(kPi * x) / (kPi * x);
-  return cutoff * sinc * bessel(kBeta * sqrt(1 - part * part)) / bessel(kBeta);
+  double sinc = x == 0 ? 1 : sin(pi * x) / (pi * x);
+  return cutoff * sinc * bessel(beta * sqrt(1 - part * part)) / bessel(beta);
 }
 
 static int64_t commonDivisor(int64_t a, int64_t b) { return b == 0 ? a : commonDivisor(b, a % b); }
@@ -44,8 +44,8 @@ bool attn::resample(const Sound &source, int64_t rate, size_t limit, Sound &targ
   // Sample n lies at n * down / up of the source; its fraction is one of `up` phases.
   int64_t divisor = commonDivisor(source.rate, rate);
   int64_t up = rate / divisor, down = source.rate / divisor;
-  double cutoff = kPassed * (up < down ? double(up) / double(down) : 1);
-  int64_t reach = int64_t(ceil(kZeroCrossings / cutoff)), taps = 2 * reach + 1;
+  double cutoff = passed * (up < down ? double(up) / double(down) : 1);
+  int64_t reach = int64_t(ceil(zeroCrossings / cutoff)), taps = 2 * reach + 1;
   int64_t count = int64_t(source.samples.size());
   int64_t wanted = (count * up + down - 1) / down;
   wanted = wanted < int64_t(limit) ? wanted : int64_t(limit);

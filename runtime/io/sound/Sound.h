@@ -15,15 +15,15 @@ struct Sound {
 };
 
 /// Rates outside these are refused.
-constexpr int64_t kMinRate = 1000, kMaxRate = 384000;
+constexpr int64_t minRate = 1000, maxRate = 384000;
 
 /// Of no sound more samples are kept than 4 hours have at 48 kHz.
-constexpr int64_t kMaxSamples = int64_t(4) * 3600 * 48000;
+constexpr int64_t maxSamples = int64_t(4) * 3600 * 48000;
 
-/// How many samples the first `seconds` have at a rate, and no more than one above kMaxSamples.
+/// How many samples the first `seconds` have at a rate, and no more than one above maxSamples.
 inline size_t samplesOf(double seconds, int64_t rate) {
   double samples = seconds * double(rate);
-  return samples < double(kMaxSamples) ? size_t(samples) + 1 : size_t(kMaxSamples) + 1;
+  return samples < double(maxSamples) ? size_t(samples) + 1 : size_t(maxSamples) + 1;
 }
 
 /// Decodes what the first `seconds` of a file hold, to the mean of its channels; what comes behind

@@ -14,7 +14,7 @@ struct Format {
 };
 } // namespace
 
-static constexpr uint32_t kWhole = 1, kFloat = 3, kExtensible = 0xfffe;
+static constexpr uint32_t wholeFormat = 1, floatFormat = 3, extensibleFormat = 0xfffe;
 
 static uint32_t littleEndian(const unsigned char *bytes, size_t count) {
   uint32_t value = 0;
@@ -36,18 +36,19 @@ static bool readFormat(const unsigned char *bytes, size_t size, Format &format, 
   format.rate = littleEndian(bytes + 4, 4);
   format.bits = littleEndian(bytes + 14, 2);
   // Then the kind begins an identifier of 16 bytes.
-  if (format.kind == kExtensible && size >= 26)
+  if (format.kind == extensibleFormat && size >= 26)
     format.kind = littleEndian(bytes + 24, 2);
   if (format.channels == 0)
     return fail(problem, "it has no channels");
-  if (format.rate < kMinRate || format.rate > kMaxRate) {
-    snprintf(problem, 256, "its rate is %u Hz, not between %d and %d", format.rate, int(kMinRate),
-             int(kMaxRate));
+  if (format.rate < minRate || format.rate > maxRate) {
+    snprintf(problem, 256, "its rate is %u Hz, not between %d and %d", format.rate, int(minRate),
+             int(maxRate));
     return false;
   }
   uint32_t bits = format.bits;
-  bool isRead = format.kind == kWhole ? bits == 8 || bits == 16 || bits == 24 || bits == 32
-                                      : format.kind == kFloat && (bits == 32 || bits == 64);
+  bool isRead = format.kind == wholeFormat
+                    ? bits == 8 || bits == 16 || bits == 24 || bits == 32
+                    : format.kind == floatFormat && (bits == 32 || bits == 64);
   if (isRead)
     return true;
   snprintf(problem, 256,
@@ -58,12 +59,12 @@ static bool readFormat(const unsigned char *bytes, size_t size, Format &format, 
 }
 
 static double readSample(const unsigned char *at, const Format &format) {
-  if (format.kind == kFloat && format.bits == 64) {
+  if (format.kind == floatFormat && format.bits == 64) {
     double value;
     memcpy(&value, at, sizeof value);
     return value;
   }
-  if (format.kind == kFloat) {
+  if (format.kind == floatFormat) {
     float value;
     memcpy(&value, at, sizeof value);
     return value;

@@ -12,8 +12,8 @@ static bool addToken(ComponentReader &reader, AddedToken token, Tokenizer &token
     token.id = tokenizer.find(token.content);
   if (token.id < 0)
     token.id = int32_t(tokenizer.size());
-  if (token.id >= kMaxTokens)
-    return reader.fail(JsonValue(), "above %lld tokens", static_cast<long long>(kMaxTokens));
+  if (token.id >= maxTokens)
+    return reader.fail(JsonValue(), "above %lld tokens", static_cast<long long>(maxTokens));
   return tokenizer.added.add(token) || reader.failMemory();
 }
 
@@ -36,7 +36,7 @@ bool attn::addTokens(ComponentReader &reader, const TextSettings &settings, bool
     if (token.content.size && !addToken(reader, token, tokenizer))
       return false;
   }
-  for (int role = 0; role < kRoles; ++role) {
+  for (int role = 0; role < RoleCount; ++role) {
     const TextSettings::RoleToken &given = settings.roles[role];
     AddedToken token = settings.tokenOf(Role(role));
     // A token of the vocabulary gets the flags that its first role has.
@@ -109,12 +109,15 @@ private:
 static bool addItems(const TextSettings &settings, const char *items, Frame &frame) {
   for (const char *at = items; *at; ++at) {
     int32_t type = at[1] >= '0' && at[1] <= '9' ? at[1] - '0' : 0;
-    Role role = *at == 'b' ? kBos : *at == 'e' ? kEos : *at == 's' ? kSeparator : kClass;
+    Role role = *at == 'b'   ? BosToken
+                : *at == 'e' ? EosToken
+                : *at == 's' ? SeparatorToken
+                             : ClassToken;
     bool isGood = *at == 'A' || *at == 'B' ? frame.text(*at == 'B', type)
                   : *at == 'l' ? frame.token(settings.sourceLanguage.data ? settings.sourceLanguage
                                                                           : Slice("en_XX"),
                                              "src_lang", type)
-                               : frame.token(settings.tokenOf(role).content, kRoleKeys[role], type);
+                               : frame.token(settings.tokenOf(role).content, roleKeys[role], type);
     if (!isGood)
       return false;
     at += at[1] >= '0' && at[1] <= '9';
@@ -133,7 +136,7 @@ static bool addTranscript(const TextSettings &settings, bool isPair, Frame &fram
          (settings.predictsTimes == Flag::Yes ||
           frame.token(Slice("<|notimestamps|>"), "no times", 0)) &&
          frame.text(0, 0) && (!isPair || frame.text(1, 1)) &&
-         frame.token(settings.tokenOf(kEos).content, kRoleKeys[kEos], isPair);
+         frame.token(settings.tokenOf(EosToken).content, roleKeys[EosToken], isPair);
 }
 
 static bool pushFrame(ComponentReader &reader, Frame &frame, PostProcessor &step, bool isPair,
@@ -164,16 +167,16 @@ bool attn::addClassFrame(ComponentReader &reader, const TextSettings &settings,
 bool attn::addFlaggedFrame(ComponentReader &reader, const TextSettings &settings,
                            Tokenizer &tokenizer) {
   bool begins = TextSettings::is(settings.addsBos, settings.known && settings.known->addsBos);
-  bool ends = settings.addsEos == Flag::Yes && settings.tokenOf(kEos).content.data;
+  bool ends = settings.addsEos == Flag::Yes && settings.tokenOf(EosToken).content.data;
   Frame frame(reader, tokenizer);
   PostProcessor step;
   if (!begins && !ends)
     return true;
   for (bool isPair : {false, true}) {
     for (int32_t which = 0; which <= int(isPair); ++which)
-      if ((begins && !frame.token(settings.tokenOf(kBos).content, kRoleKeys[kBos], which)) ||
+      if ((begins && !frame.token(settings.tokenOf(BosToken).content, roleKeys[BosToken], which)) ||
           !frame.text(which, which) ||
-          (ends && !frame.token(settings.tokenOf(kEos).content, kRoleKeys[kEos], which)))
+          (ends && !frame.token(settings.tokenOf(EosToken).content, roleKeys[EosToken], which)))
         return false;
     if (!pushFrame(reader, frame, step, isPair, tokenizer))
       return false;

@@ -6,10 +6,10 @@
 
 using namespace attn;
 
-const char *const attn::kRoleKeys[kRoles] = {"bos_token", "eos_token", "unk_token", "sep_token",
-                                             "pad_token", "cls_token", "mask_token"};
+const char *const attn::roleKeys[RoleCount] = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                               "pad_token", "cls_token", "mask_token"};
 
-static constexpr const char kEndOfText[] = "<|endoftext|>";
+static constexpr const char endOfText[] = "<|endoftext|>";
 
 /// BERT's frame and tokens.
 static constexpr TokenizerClass bert() {
@@ -82,7 +82,7 @@ static constexpr TokenizerClass gemma() {
   return made;
 }
 
-static const TokenizerClass kClasses[] = {
+static const TokenizerClass knownClasses[] = {
     bert(),
     {"MPNetTokenizer",
      "mpnet",
@@ -105,7 +105,7 @@ static const TokenizerClass kClasses[] = {
      Build::ByteLevel,
      "",
      "",
-     {kEndOfText, kEndOfText, kEndOfText, nullptr, nullptr, nullptr, nullptr}},
+     {endOfText, endOfText, endOfText, nullptr, nullptr, nullptr, nullptr}},
     {"RobertaTokenizer BartTokenizer LongformerTokenizer LEDTokenizer "
      "MvpTokenizer LayoutLMv3Tokenizer",
      "roberta bart longformer led mvp layoutlmv3 data2vec-text clap "
@@ -141,19 +141,19 @@ static const TokenizerClass kClasses[] = {
      Build::Qwen2,
      "",
      "",
-     {nullptr, kEndOfText, kEndOfText, nullptr, kEndOfText, nullptr, nullptr}},
+     {nullptr, endOfText, endOfText, nullptr, endOfText, nullptr, nullptr}},
     {"CLIPTokenizer",
      "clip clipseg aimv2 groupvit owlvit owlv2 oneformer xclip",
      Build::Clip,
      "bAe",
      "bAeeBe",
-     {"<|startoftext|>", kEndOfText, kEndOfText, nullptr, kEndOfText, nullptr, nullptr}},
+     {"<|startoftext|>", endOfText, endOfText, nullptr, endOfText, nullptr, nullptr}},
     {"WhisperTokenizer",
      "whisper",
      Build::Whisper,
      "",
      "",
-     {kEndOfText, kEndOfText, kEndOfText, nullptr, nullptr, nullptr, nullptr}},
+     {endOfText, endOfText, endOfText, nullptr, nullptr, nullptr, nullptr}},
     {"OpenAIGPTTokenizer",
      "openai-gpt",
      Build::OpenAi,
@@ -247,21 +247,21 @@ Slice TokenizerClass::name() const {
 const TokenizerClass *attn::findClass(Slice name) {
   if (name.endsWith(Slice("Fast")))
     name.size -= 4;
-  for (const TokenizerClass &one : kClasses)
+  for (const TokenizerClass &one : knownClasses)
     if (hasWord(one.names, name))
       return &one;
   return nullptr;
 }
 
 const TokenizerClass *attn::findClassOfModel(Slice model) {
-  for (const TokenizerClass &one : kClasses)
+  for (const TokenizerClass &one : knownClasses)
     if (hasWord(one.models, model))
       return &one;
   return nullptr;
 }
 
 void attn::appendClassNames(bool (*takes)(Build), Text &to) {
-  for (const TokenizerClass &one : kClasses)
+  for (const TokenizerClass &one : knownClasses)
     for (Slice words(one.names); words.size && takes(one.build);) {
       Slice name = takeWord(words);
       to.append(to.size() ? ", %.*s" : "%.*s", int(name.size), name.data);

@@ -8,10 +8,19 @@
 namespace attn {
 
 /// What a token of a folder is for: the keys `bos_token` and so on of tokenizer_config.json.
-enum Role { kBos, kEos, kUnknown, kSeparator, kPadding, kClass, kMask, kRoles };
+enum Role {
+  BosToken,
+  EosToken,
+  UnknownToken,
+  SeparatorToken,
+  PaddingToken,
+  ClassToken,
+  MaskToken,
+  RoleCount
+};
 
 /// The keys, in the order of Role.
-extern const char *const kRoleKeys[kRoles];
+extern const char *const roleKeys[RoleCount];
 
 /// How a class goes from its files to a tokenizer.
 enum class Build {
@@ -43,10 +52,10 @@ struct TokenizerClass {
   /// beginning, the end, between and of the class, l that of a language; a digit behind one is its
   /// type. Empty: nothing, or what `add_bos_token` and `add_eos_token` say.
   const char *single, *pair;
-  const char *tokens[kRoles]; ///< where the folder does not say; null: none
-  bool addsBos = false;       ///< `add_bos_token` where the folder does not say
-  bool addsSpace = false;     ///< `add_prefix_space`, likewise
-  bool masksLeft = false;     ///< the mask takes the space before it
+  const char *tokens[RoleCount]; ///< where the folder does not say; null: none
+  bool addsBos = false;          ///< `add_bos_token` where the folder does not say
+  bool addsSpace = false;        ///< `add_prefix_space`, likewise
+  bool masksLeft = false;        ///< the mask takes the space before it
   Numbers numbers = Numbers::Own;
   bool changesCase = false; ///< of Pieces: ALBERT's and XLNet's quotes, accents and case
   bool lowers = false;      ///< of these: `do_lower_case` where the folder does not say

@@ -9,9 +9,9 @@ using namespace attn;
 
 /// T5's tokens for what has been left out, <extra_id_99> to <extra_id_0> behind the vocabulary.
 static bool addSentinels(ComponentReader &reader, int64_t count, Tokenizer &tokenizer) {
-  if (int64_t(tokenizer.size()) + count > kMaxTokens)
+  if (int64_t(tokenizer.size()) + count > maxTokens)
     return reader.fail(JsonValue(), "above %lld tokens with `extra_ids`",
-                       static_cast<long long>(kMaxTokens));
+                       static_cast<long long>(maxTokens));
   for (int64_t i = count - 1; i >= 0; --i) {
     char name[32];
     Slice content;

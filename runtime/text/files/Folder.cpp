@@ -9,24 +9,24 @@
 
 using namespace attn;
 
-static constexpr size_t kMostFile = size_t(1) << 29;
-static constexpr char kBundle[] = "attn tokenizer 1\n";
+static constexpr size_t mostFile = size_t(1) << 29;
+static constexpr char bundleHead[] = "attn tokenizer 1\n";
 
 /// The files that are read.
-static const char *const kFiles[] = {"tokenizer.json",
-                                     "tokenizer_config.json",
-                                     "special_tokens_map.json",
-                                     "added_tokens.json",
-                                     "config.json",
-                                     "tokenizer.model",
-                                     "spiece.model",
-                                     "sentencepiece.bpe.model",
-                                     "spm.model",
-                                     "source.spm",
-                                     "vocab.json",
-                                     "merges.txt",
-                                     "vocab.txt",
-                                     "tokenizer.bin"};
+static const char *const readFiles[] = {"tokenizer.json",
+                                        "tokenizer_config.json",
+                                        "special_tokens_map.json",
+                                        "added_tokens.json",
+                                        "config.json",
+                                        "tokenizer.model",
+                                        "spiece.model",
+                                        "sentencepiece.bpe.model",
+                                        "spm.model",
+                                        "source.spm",
+                                        "vocab.json",
+                                        "merges.txt",
+                                        "vocab.txt",
+                                        "tokenizer.bin"};
 
 Text TextFolder::nameOf(const char *file) const {
   Text name;
@@ -34,14 +34,14 @@ Text TextFolder::nameOf(const char *file) const {
   return name;
 }
 
-bool TextFolder::isBundle(Slice bytes) { return bytes.startsWith(Slice(kBundle)); }
+bool TextFolder::isBundle(Slice bytes) { return bytes.startsWith(Slice(bundleHead)); }
 
 bool TextFolder::takeFile(Slice &rest, Slice &name, Slice &content) {
   if (rest.size == 0)
     return false;
   Slice line = rest.takeLine();
   size_t size = 0, at = 0;
-  for (; at < line.size && line.data[at] >= '0' && line.data[at] <= '9' && size < kMostFile; ++at)
+  for (; at < line.size && line.data[at] >= '0' && line.data[at] <= '9' && size < mostFile; ++at)
     size = 10 * size + size_t(line.data[at] - '0');
   if (at == 0 || at == line.size || line.data[at] != ' ' || size > rest.size)
     return false;
@@ -76,13 +76,13 @@ attn_status TextFolder::read(const char *file, Vector<char> &bytes, Error &error
     return ATTN_OK;
   }
   Text name = nameOf(file);
-  return has(file) ? readFile(name.c_str(), kMostFile, bytes, error) : ATTN_OK;
+  return has(file) ? readFile(name.c_str(), mostFile, bytes, error) : ATTN_OK;
 }
 
 attn_status TextFolder::pack(Vector<char> &bytes, Error &error) const {
   Vector<char> content;
-  bool isGood = append(bytes, Slice(kBundle));
-  for (const char *file : kFiles) {
+  bool isGood = append(bytes, Slice(bundleHead));
+  for (const char *file : readFiles) {
     if (!has(file))
       continue;
     if (attn_status status = read(file, content, error))

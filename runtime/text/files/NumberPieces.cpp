@@ -9,7 +9,7 @@
 using namespace attn;
 
 /// The languages of mBART, in the order of its dictionary.
-static const char *const kLanguages[] = {
+static const char *const knownLanguages[] = {
     "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN",
     "hi_IN", "it_IT", "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP",
     "nl_XX", "ro_RO", "ru_RU", "si_LK", "tr_TR", "vi_VN", "zh_CN"};
@@ -25,7 +25,7 @@ public:
     if (token.data && numbers.find(token) >= 0)
       ++next; // a number without a token
     else
-      isGood = isGood && next < kMaxTokens && numbers.add(int32_t(next++), token);
+      isGood = isGood && next < maxTokens && numbers.add(int32_t(next++), token);
   }
   void add(const char *token) { add(Slice(token)); }
   bool isGood = true;
@@ -39,10 +39,10 @@ private:
 
 /// Pegasus: masks, tokens that nothing uses, then the pieces.
 static void beginPegasus(const TextSettings &settings, Numbering &numbering) {
-  numbering.add(settings.tokenOf(kPadding).content);
-  numbering.add(settings.tokenOf(kEos).content);
+  numbering.add(settings.tokenOf(PaddingToken).content);
+  numbering.add(settings.tokenOf(EosToken).content);
   numbering.add("<mask_1>");
-  numbering.add(settings.tokenOf(kMask).content);
+  numbering.add(settings.tokenOf(MaskToken).content);
   for (int i = 2; i < 103; ++i) {
     char name[16];
     snprintf(name, sizeof name, "<unk_%d>", i);
@@ -79,7 +79,7 @@ bool attn::numberPieces(ComponentReader &reader, const TextSettings &settings,
   for (size_t id = first; id < pieces.size(); ++id)
     numbering.add(pieces.token(int64_t(id)));
   if (settings.known->numbers == Numbers::Languages)
-    for (const char *language : kLanguages)
+    for (const char *language : knownLanguages)
       numbering.add(language);
   if (settings.known->numbers != Numbers::Pegasus)
     numbering.add("<mask>");

@@ -7,7 +7,7 @@
 
 using namespace attn;
 
-static constexpr size_t kMaxFile = size_t(1) << 29;
+static constexpr size_t maxFile = size_t(1) << 29;
 
 attn_status Tokenizer::readMemory(const char *name, Slice bytes, Error &error) {
   size_t at = 0;
@@ -56,7 +56,7 @@ static attn_status openGguf(const char *path, const SourceFile &file, Tokenizer 
     if (!file.read(0, size, bytes.data()))
       return file.cannotRead(error);
     attn_status status = readGguf(path, Slice(bytes), tokenizer, isCut, error);
-    if (!isCut || size == file.size() || size >= kMaxFile)
+    if (!isCut || size == file.size() || size >= maxFile)
       return status;
     error = Error();
   }
@@ -72,7 +72,7 @@ static attn_status openFile(const char *path, Tokenizer &tokenizer, Error &error
   if (memcmp(magic, "GGUF", 4) == 0)
     return openGguf(path, file, tokenizer, error);
   Vector<char> bytes;
-  if (attn_status status = readFile(path, kMaxFile, bytes, error))
+  if (attn_status status = readFile(path, maxFile, bytes, error))
     return status;
   return tokenizer.readMemory(path, Slice(bytes), error);
 }
@@ -84,7 +84,7 @@ static bool isFolder(const char *path) {
 
 attn_status attn::packTokenizer(const char *path, Vector<char> &bytes, Error &error) {
   if (!isFolder(path))
-    return readFile(path, kMaxFile, bytes, error);
+    return readFile(path, maxFile, bytes, error);
   const char *file;
   TextFolder folder(path);
   if (kindOfFolder(folder, file) == FolderKind::None)

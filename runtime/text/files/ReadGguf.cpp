@@ -65,7 +65,7 @@ bool Builder::readTokens(bool arePhantom) {
                                     TokenType::Control, TokenType::UserDefined, TokenType::Unused,
                                     TokenType::Byte};
   if (!values.tokens.isArrayOf(GgufKind::String) || values.tokens.count == 0 ||
-      values.tokens.count > uint64_t(kMaxTokens))
+      values.tokens.count > uint64_t(maxTokens))
     return reader.fail(JsonValue(), "expected strings `tokenizer.ggml.tokens`");
   size_t count = size_t(values.tokens.count);
   bool hasTypes = values.types.isArrayOf(GgufKind::I32) && values.types.count == count;
@@ -191,27 +191,27 @@ struct Cut {
 
 } // namespace
 
-static const Cut kCuts[] = {
+static const Cut cuts[] = {
     {{"gpt-2", "gpt2", "phi-2", "mpt", "olmo", "jais", "roberta-bpe", "jina-es", "jina-de",
       "jina-v1-en", "jina-v2-es", "jina-v2-de"},
      {},
      true,
      false},
-    {{"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"}, {kLlama3Expression}, false, true},
-    {{"dbrx", "smaug-bpe", "chatglm-bpe"}, {kLlama3Expression}, false, false},
-    {{"qwen2", "stablelm2", "deepseek-r1-qwen", "megrez"}, {kQwen2Expression}, false, false},
+    {{"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"}, {llama3Expression}, false, true},
+    {{"dbrx", "smaug-bpe", "chatglm-bpe"}, {llama3Expression}, false, false},
+    {{"qwen2", "stablelm2", "deepseek-r1-qwen", "megrez"}, {qwen2Expression}, false, false},
     {{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone"},
      {R"(\p{N})"},
      true,
      false},
-    {{"gpt-4o", "llama4"}, {kO200kExpression}, false, false},
-    {{"tekken"}, {kTekkenExpression}, false, true},
+    {{"gpt-4o", "llama4"}, {o200kExpression}, false, false},
+    {{"tekken"}, {tekkenExpression}, false, true},
     {{"falcon"},
-     {R"([\p{P}\$\+<=>\^~\|`]+)", kByteLevelExpression, "[0-9][0-9][0-9]"},
+     {R"([\p{P}\$\+<=>\^~\|`]+)", byteLevelExpression, "[0-9][0-9][0-9]"},
      false,
      false},
     {{"default", ""},
-     {R"([\p{P}\$\+<=>\^~\|]+)", kByteLevelExpression, R"(\p{N}+|[0-9][0-9][0-9])"},
+     {R"([\p{P}\$\+<=>\^~\|]+)", byteLevelExpression, R"(\p{N}+|[0-9][0-9][0-9])"},
      false,
      false}};
 
@@ -219,13 +219,13 @@ static const Cut kCuts[] = {
 bool Builder::buildByteLevel() {
   Slice name = textOf(values.pre);
   const Cut *cut = nullptr;
-  for (const Cut &one : kCuts)
+  for (const Cut &one : cuts)
     for (const char *known : one.names)
       if (known && name.is(known))
         cut = &one;
   if (!cut) {
     Text known;
-    for (const Cut &one : kCuts)
+    for (const Cut &one : cuts)
       for (const char *other : one.names)
         if (other && *other)
           known.append("%s%s", known.size() ? ", " : "", other);
@@ -240,7 +240,7 @@ bool Builder::buildByteLevel() {
   PreTokenizer bytes;
   bytes.kind = PreTokenizer::ByteLevel;
   bytes.usesRegex = cut->endsInByteLevel;
-  if (bytes.usesRegex && !reader.compile(kByteLevelExpression, bytes.pattern))
+  if (bytes.usesRegex && !reader.compile(byteLevelExpression, bytes.pattern))
     return false;
   Decoder decoder;
   decoder.kind = Decoder::ByteLevel;

@@ -52,7 +52,7 @@ attn_status attn::readLlama2(const char *name, Slice bytes, Tokenizer &tokenizer
                                 : TokenType::Normal;
     if (id == 1 || id == 2) // written with lines around them
       token = Slice(id == 1 ? "<s>" : "</s>");
-    isGood = isGood && id < size_t(kMaxTokens) && model.vocabulary.add(int32_t(id), token) &&
+    isGood = isGood && id < size_t(maxTokens) && model.vocabulary.add(int32_t(id), token) &&
              model.scores.push(double(score)) && model.types.push(type);
   });
   if (!isGood) {

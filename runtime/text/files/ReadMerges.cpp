@@ -68,7 +68,7 @@ static bool finishClip(ComponentReader &reader, Tokenizer &tokenizer) {
            tokenizer.normalizers.push(lower) && tokenizer.preTokenizers.push(cut) &&
            tokenizer.decoders.push(ends) && tokenizer.decoders.push(trim)) ||
           reader.failMemory()) &&
-         makeByteLevel(reader, kByteLevelExpression, tokenizer.preTokenizers);
+         makeByteLevel(reader, byteLevelExpression, tokenizer.preTokenizers);
 }
 
 /// The first GPT's: BERT's cutting, ends of words in the vocabulary.
@@ -90,7 +90,7 @@ static bool finishQwen2(ComponentReader &reader, bool addsSpace, Tokenizer &toke
   PreTokenizer cut, bytes;
   bytes.kind = PreTokenizer::ByteLevel;
   bytes.addsSpace = addsSpace;
-  return reader.compile(kQwen2Expression, cut.pattern) &&
+  return reader.compile(qwen2Expression, cut.pattern) &&
          ((tokenizer.normalizers.push(form) && tokenizer.preTokenizers.push(cut) &&
            tokenizer.preTokenizers.push(bytes)) ||
           reader.failMemory());
@@ -110,7 +110,7 @@ static bool finishClass(ComponentReader &reader, const TextSettings &settings,
     return finishClip(reader, tokenizer);
   if (known.build == Build::Qwen2)
     return finishQwen2(reader, addsSpace, tokenizer);
-  if (!makeByteLevel(reader, kByteLevelExpression, tokenizer.preTokenizers))
+  if (!makeByteLevel(reader, byteLevelExpression, tokenizer.preTokenizers))
     return false;
   tokenizer.preTokenizers.back().addsSpace = addsSpace;
   PostProcessor trim;
@@ -155,7 +155,7 @@ attn_status attn::readMerges(const TextFolder &folder, const TextSettings &setti
     return error.status;
   // Those of bytes have a token for everything.
   if (model.suffix.size)
-    model.unknown = model.vocabulary.find(settings.tokenOf(kUnknown).content);
+    model.unknown = model.vocabulary.find(settings.tokenOf(UnknownToken).content);
   findByteTokens(model);
   return error.status;
 }

@@ -97,7 +97,7 @@ static bool readPiece(ComponentReader &reader, Slice bytes, Tokenizer &tokenizer
   }
   Model &model = tokenizer.model;
   auto id = int64_t(model.vocabulary.size());
-  if (!message.isGood || type == 0 || type > 6 || id == kMaxTokens || !std::isfinite(score))
+  if (!message.isGood || type == 0 || type > 6 || id == maxTokens || !std::isfinite(score))
     return reader.fail(JsonValue(), "piece %lld is damaged", static_cast<long long>(id));
   bool isGood = model.vocabulary.add(int32_t(id), piece) && model.scores.push(double(score)) &&
                 model.types.push(types[type]);

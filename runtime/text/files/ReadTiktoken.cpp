@@ -7,15 +7,15 @@
 
 using namespace attn;
 
-const char attn::kLlama3Expression[] =
+const char attn::llama3Expression[] =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-const char attn::kQwen2Expression[] =
+const char attn::qwen2Expression[] =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-const char attn::kCl100kExpression[] =
+const char attn::cl100kExpression[] =
     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++\z|\s*[\r\n]|\s+(?!\S)|\s)";
-const char attn::kO200kExpression[] =
+const char attn::o200kExpression[] =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-const char attn::kTekkenExpression[] =
+const char attn::tekkenExpression[] =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 namespace {
@@ -36,12 +36,12 @@ struct Published {
 
 } // namespace
 
-static const Published kPublished[] = {
+static const Published publishedTables[] = {
     {"gpt2", 50256, nullptr, {{"<|endoftext|>", 50256}}},
     {"p50k_base", 50280, nullptr, {{"<|endoftext|>", 50256}}},
     {"cl100k_base",
      100256,
-     kCl100kExpression,
+     cl100kExpression,
      {{"<|endoftext|>", 100257},
       {"<|fim_prefix|>", 100258},
       {"<|fim_middle|>", 100259},
@@ -49,11 +49,11 @@ static const Published kPublished[] = {
       {"<|endofprompt|>", 100276}}},
     {"o200k_base",
      199998,
-     kO200kExpression,
+     o200kExpression,
      {{"<|endoftext|>", 199999}, {"<|endofprompt|>", 200018}}},
     {"Llama 3",
      128000,
-     kLlama3Expression,
+     llama3Expression,
      {{"<|begin_of_text|>", 128000},
       {"<|end_of_text|>", 128001},
       {"<|start_header_id|>", 128006},
@@ -61,7 +61,7 @@ static const Published kPublished[] = {
       {"<|eot_id|>", 128009}}},
     {"Qwen",
      151643,
-     kQwen2Expression,
+     qwen2Expression,
      {{"<|endoftext|>", 151643}, {"<|im_start|>", 151644}, {"<|im_end|>", 151645}}}};
 
 /// Takes a line: the token in base64, and its rank. False where it is none.
@@ -76,11 +76,11 @@ static bool takeLine(Slice &bytes, Vector<char> &token, int64_t &rank) {
   if (at == line.size)
     return false;
   for (; at < line.size; ++at) {
-    if (line.data[at] < '0' || line.data[at] > '9' || rank >= kMaxTokens)
+    if (line.data[at] < '0' || line.data[at] > '9' || rank >= maxTokens)
       return false;
     rank = 10 * rank + (line.data[at] - '0');
   }
-  return rank < kMaxTokens;
+  return rank < maxTokens;
 }
 
 bool attn::looksLikeTiktoken(Slice bytes) {
@@ -118,7 +118,7 @@ static bool readLines(ComponentReader &reader, Slice bytes, Model &model, size_t
 
 static bool finish(ComponentReader &reader, const Published &published, Tokenizer &tokenizer) {
   PreTokenizer step;
-  if (!reader.compile(published.expression ? published.expression : kByteLevelExpression,
+  if (!reader.compile(published.expression ? published.expression : byteLevelExpression,
                       step.pattern) ||
       !tokenizer.preTokenizers.push(step))
     return reader.failMemory();
@@ -138,13 +138,13 @@ attn_status attn::readTiktoken(const char *name, Slice bytes, Tokenizer &tokeniz
   model.isOfBytes = model.ignoresMerges = true;
   if (!readLines(reader, bytes, model, count))
     return error.status;
-  for (const Published &published : kPublished)
+  for (const Published &published : publishedTables)
     if (published.count == count) {
       finish(reader, published, tokenizer);
       return error.status;
     }
   Text known;
-  for (const Published &published : kPublished)
+  for (const Published &published : publishedTables)
     known.append("%s%s (%zu)", known.size() ? ", " : "", published.name, published.count);
   reader.fail(JsonValue(),
               "a file of tiktoken with %zu tokens, which does not say how texts are cut, and is "

@@ -44,7 +44,7 @@ static bool readPadding(ComponentReader &reader, JsonValue value, Padding &paddi
     return reader.fail(strategy, "expected BatchLongest or {\"Fixed\": N}");
   if (!readDirection(reader, value, padding.isLeft) ||
       !reader.readInteger(value, "pad_to_multiple_of", 0, INT32_MAX, padding.multiple, false) ||
-      !reader.readInteger(value, "pad_id", 0, kMaxTokens - 1, id, false) ||
+      !reader.readInteger(value, "pad_id", 0, maxTokens - 1, id, false) ||
       !reader.readInteger(value, "pad_type_id", 0, INT32_MAX, type, false))
     return false;
   padding.id = int32_t(id);

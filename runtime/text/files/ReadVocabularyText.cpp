@@ -15,7 +15,7 @@ static bool readLines(ComponentReader &reader, Slice bytes, Model &model, bool &
   isCased = false;
   while (bytes.size) {
     Slice line = bytes.takeLine();
-    if (id == kMaxTokens || !isUtf8(line) || memchr(line.data, 0, line.size))
+    if (id == maxTokens || !isUtf8(line) || memchr(line.data, 0, line.size))
       return reader.fail(JsonValue(),
                          "line %d is no token; the file is none of tokenizer.json, vocab.txt, "
                          "SentencePiece, GGUF, tiktoken, llama2.c",
@@ -82,7 +82,7 @@ static bool finishBySettings(ComponentReader &reader, Tokenizer &tokenizer, bool
 attn_status attn::readVocabularyText(const char *name, Slice bytes, const TextSettings *settings,
                                      Tokenizer &tokenizer, Error &error) {
   ComponentReader reader(name, tokenizer.strings, tokenizer.regexes, error);
-  Slice unknown = settings ? settings->tokenOf(kUnknown).content : Slice("[UNK]");
+  Slice unknown = settings ? settings->tokenOf(UnknownToken).content : Slice("[UNK]");
   bool isCased;
   if (!readLines(reader, bytes, tokenizer.model, isCased))
     return error.status;

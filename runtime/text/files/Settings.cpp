@@ -68,8 +68,8 @@ bool TextSettings::readAdditional(ComponentReader &reader, JsonValue value) {
 }
 
 bool TextSettings::readRoles(ComponentReader &reader, JsonValue root) {
-  for (int role = 0; role < kRoles; ++role) {
-    JsonValue value = root.find(kRoleKeys[role]);
+  for (int role = 0; role < RoleCount; ++role) {
+    JsonValue value = root.find(roleKeys[role]);
     if (!value.exists())
       continue;
     RoleToken read;
@@ -92,12 +92,12 @@ bool TextSettings::readDecoder(ComponentReader &reader, JsonValue value) {
     Slice key = one.key();
     int64_t id = key.size == 0 ? -1 : 0;
     for (size_t i = 0; i < key.size && id >= 0; ++i)
-      id = key.data[i] >= '0' && key.data[i] <= '9' && id < kMaxTokens
+      id = key.data[i] >= '0' && key.data[i] <= '9' && id < maxTokens
                ? 10 * id + (key.data[i] - '0')
                : -1;
-    if (id < 0 || id >= kMaxTokens)
+    if (id < 0 || id >= maxTokens)
       return reader.fail(one, "expected an id from 0 to %lld",
-                         static_cast<long long>(kMaxTokens - 1));
+                         static_cast<long long>(maxTokens - 1));
     if (!one.isObject())
       return reader.fail(one, "expected an object");
     if (!readToken(reader, one, token))
@@ -119,13 +119,13 @@ bool TextSettings::readAdded(ComponentReader &reader, JsonValue root) {
   for (JsonValue one = root.first(); one.exists(); one = one.next()) {
     AddedToken token;
     int64_t id;
-    if (!one.integer(0, kMaxTokens - 1, id))
+    if (!one.integer(0, maxTokens - 1, id))
       return reader.fail(one, "expected an id from 0 to %lld",
-                         static_cast<long long>(kMaxTokens - 1));
+                         static_cast<long long>(maxTokens - 1));
     if (!reader.keep(one.key(), token.content))
       return false;
     token.id = int32_t(id);
-    for (int role = 0; role < kRoles; ++role) {
+    for (int role = 0; role < RoleCount; ++role) {
       AddedToken own = tokenOf(Role(role));
       if (own.content.data && own.content == token.content) {
         own.id = token.id;
@@ -188,7 +188,7 @@ AddedToken TextSettings::tokenOf(Role role) const {
     token.content = Slice(known->tokens[role]);
   token.isSpecial = true;
   // The class makes the mask of a string itself.
-  if (role == kMask && known && known->masksLeft && roles[role].isPlain)
+  if (role == MaskToken && known && known->masksLeft && roles[role].isPlain)
     token.stripsLeft = true;
   return token;
 }

@@ -39,7 +39,7 @@ struct TextSettings {
     bool isGiven = false, isPlain = true; ///< plain: a string, whose flags are the class's
     AddedToken token;                     ///< null content: none
   };
-  RoleToken roles[kRoles];
+  RoleToken roles[RoleCount];
   Vector<AddedToken> added;      ///< with their ids, of `added_tokens_decoder` or added_tokens.json
   Vector<AddedToken> additional; ///< special ones without ids
 

@@ -12,7 +12,7 @@
 using namespace attn;
 using namespace attn::jinja;
 
-static constexpr size_t kMostSource = size_t(1) << 20, kMostConfig = size_t(1) << 26;
+static constexpr size_t mostSource = size_t(1) << 20, mostConfig = size_t(1) << 26;
 
 /// A source as Jinja takes it: ends of lines are "\n", and the last one is left out.
 static Slice normalise(Slice source, Memory &memory) {
@@ -49,7 +49,7 @@ attn_status ChatTemplate::openMemory(const char *called, Slice bytes, Error &err
 attn_status ChatTemplate::openSource(const char *called, Slice bytes, Error &error) {
   name.clear();
   name.append("%s", called);
-  if (bytes.size > kMostSource)
+  if (bytes.size > mostSource)
     return error.set(ATTN_BAD_INPUT, "R0705", "%s has %zu bytes, more than templates may have",
                      name.c_str(), bytes.size);
   if (!isUtf8(bytes))
@@ -112,7 +112,7 @@ attn_status ChatTemplate::openPath(const char *path, const char *which, Error &e
     Vector<char> bytes;
     Text quoted;
     quoted.append("`%s`", file.c_str());
-    if (attn_status status = readFile(file.c_str(), kMostSource, bytes, error))
+    if (attn_status status = readFile(file.c_str(), mostSource, bytes, error))
       return status;
     return openSource(quoted.c_str(), Slice(bytes), error);
   }
@@ -193,7 +193,7 @@ attn_status ChatTemplate::openGguf(const char *path, Error &error) {
 
 attn_status ChatTemplate::openConfig(const char *path, const char *which, Error &error) {
   Vector<char> bytes;
-  if (attn_status status = readFile(path, kMostConfig, bytes, error))
+  if (attn_status status = readFile(path, mostConfig, bytes, error))
     return status;
   Text quoted;
   quoted.append("`%s`", path);

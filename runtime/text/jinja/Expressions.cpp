@@ -8,7 +8,7 @@
 using namespace attn;
 using namespace attn::jinja;
 
-static constexpr int kDeepest = 1500;
+static constexpr int deepest = 1500;
 
 const Value *Arguments::get(size_t index, const char *name) const {
   if (index < values.size())
@@ -33,7 +33,7 @@ bool Arguments::areKnown(size_t most, const char *const *names) const {
 bool Interpreter::evaluate(const Node *node, Scope *scope, Value &value) {
   if (!step(node))
     return false;
-  if (++depth > kDeepest)
+  if (++depth > deepest)
     return fail(node, "macros call each other too often");
   bool isGood = evaluateNode(node, scope, value);
   --depth;

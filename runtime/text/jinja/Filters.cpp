@@ -246,7 +246,7 @@ static bool jsonFilter(const FilterCall &call) {
   if (!readStyle(call, style, spaces))
     return false;
   if (!appendJson(call.self, style, text))
-    return text.size() > Memory::kMostBytes / 4
+    return text.size() > Memory::mostBytes / 4
                ? call.run.noMemory(call.node)
                : call.run.fail(call.node, "there is something in %s that JSON has not",
                                nameOf(call.self));
@@ -273,7 +273,7 @@ static bool indentFilter(const FilterCall &call) {
     bool isIndented = isFirst ? first && isTrue(*first) : size > 0 || (blank && isTrue(*blank));
     isGood = (!isIndented || append(made, Slice(spaces))) &&
              append(made, rest.between(0, size + (newline ? 1 : 0))) &&
-             made.size() < Memory::kMostBytes / 4 && call.run.memory.step(size + spaces.size());
+             made.size() < Memory::mostBytes / 4 && call.run.memory.step(size + spaces.size());
     if (!newline)
       break;
     rest = rest.from(size + 1);

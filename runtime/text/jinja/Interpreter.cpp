@@ -9,7 +9,7 @@ using namespace attn;
 using namespace attn::jinja;
 
 /// Expressions and statements inside each other, macros included.
-static constexpr int kDeepest = 1500;
+static constexpr int deepest = 1500;
 
 bool Interpreter::fail(const Node *node, const char *format, ...) {
   char text[640];
@@ -85,14 +85,14 @@ bool Interpreter::print(const Node *node, const Value &value) {
     bool isKnown = value.kind <= Kind::Dict;
     return isKnown ? noMemory(node) : fail(node, "%s cannot be printed", nameOf(value));
   }
-  bool isTooLong = output->size() > Memory::kMostBytes / 4;
+  bool isTooLong = output->size() > Memory::mostBytes / 4;
   return !isTooLong && memory.step(output->size() - before) ? true : noMemory(node);
 }
 
 bool Interpreter::runStatement(const Node *node, Scope *scope) {
   if (!step(node))
     return false;
-  if (++depth > kDeepest)
+  if (++depth > deepest)
     return fail(node, "macros call each other too often");
   Value value;
   bool isGood = true;

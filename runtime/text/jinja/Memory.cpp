@@ -12,13 +12,13 @@ Memory::~Memory() {
 }
 
 void *Memory::take(size_t bytes) {
-  constexpr size_t kBlock = size_t(1) << 14;
-  if (bytes > kMostBytes)
+  constexpr size_t blockBytes = size_t(1) << 14;
+  if (bytes > mostBytes)
     return nullptr;
   bytes = (bytes + 7) & ~size_t(7);
   if (blocks.empty() || bytes > room - used) {
-    size_t size = bytes > kBlock ? bytes : kBlock;
-    if (size > kMostBytes - total)
+    size_t size = bytes > blockBytes ? bytes : blockBytes;
+    if (size > mostBytes - total)
       return nullptr;
     auto *block = static_cast<char *>(calloc(size, 1));
     if (!block || !blocks.push(block)) {
@@ -40,6 +40,6 @@ Slice Memory::copy(Slice bytes) {
 }
 
 const char *Memory::problem() const {
-  return steps > kMostSteps ? "it takes more steps than templates may"
-                            : "it takes more memory than there is, or than templates may";
+  return steps > mostSteps ? "it takes more steps than templates may"
+                           : "it takes more memory than there is, or than templates may";
 }

@@ -21,7 +21,7 @@ public:
   /// A new T, value-initialized; null as above.
   template <typename T> T *make(size_t count = 1) {
     static_assert(std::is_trivially_destructible<T>::value, "nothing is destroyed");
-    if (count > kMostBytes / sizeof(T))
+    if (count > mostBytes / sizeof(T))
       return nullptr;
     auto *made = static_cast<T *>(take(count * sizeof(T)));
     for (size_t i = 0; made && i < count; ++i)
@@ -32,12 +32,12 @@ public:
   Slice copy(Slice bytes);
 
   /// Counts work of about `bytes` bytes; false where there have been too many steps.
-  bool step(size_t bytes = 0) { return (steps += 1 + bytes / 16) <= kMostSteps; }
+  bool step(size_t bytes = 0) { return (steps += 1 + bytes / 16) <= mostSteps; }
   /// What is said where one of these has failed.
   const char *problem() const;
 
-  static constexpr size_t kMostBytes = size_t(1) << 28;
-  static constexpr uint64_t kMostSteps = 20000000;
+  static constexpr size_t mostBytes = size_t(1) << 28;
+  static constexpr uint64_t mostSteps = 20000000;
 
 private:
   Vector<char *> blocks;

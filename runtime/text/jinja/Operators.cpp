@@ -95,7 +95,7 @@ static bool operateNumbers(Interpreter &run, const Node *node, const Value &a, c
 static bool repeat(Interpreter &run, const Node *node, const Value &value, int64_t count,
                    Value &result) {
   size_t times = count > 0 ? size_t(count) : 0, all = 0;
-  if (__builtin_mul_overflow(times, value.size, &all) || all > Memory::kMostBytes)
+  if (__builtin_mul_overflow(times, value.size, &all) || all > Memory::mostBytes)
     return run.fail(node, "the result is too large");
   if (!run.step(node, all))
     return false;

@@ -32,7 +32,7 @@ bool jinja::replaceText(Interpreter &run, const Node *node, Slice text, Slice fr
     if (!run.step(node, place - at + to.size))
       return false;
     isGood = append(made, text.between(at, place)) && append(made, to) &&
-             made.size() < Memory::kMostBytes / 4;
+             made.size() < Memory::mostBytes / 4;
     at = place + from.size;
   }
   isGood = isGood && append(made, text.from(at));
@@ -45,7 +45,7 @@ bool jinja::joinTexts(Interpreter &run, const Node *node, const Value &list, Sli
   for (size_t i = 0; i < list.size; ++i) {
     size_t before = text.size();
     if ((i && !append(text, between)) || !appendText(list.items[i], text) ||
-        text.size() > Memory::kMostBytes / 4)
+        text.size() > Memory::mostBytes / 4)
       return list.items[i].kind > Kind::Dict
                  ? run.fail(node, "%s cannot be printed", nameOf(list.items[i]))
                  : run.noMemory(node);

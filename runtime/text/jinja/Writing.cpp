@@ -9,7 +9,7 @@
 using namespace attn;
 using namespace attn::jinja;
 
-static constexpr int kDeepest = 200;
+static constexpr int deepest = 200;
 
 /// Appends one of the formats of printf.
 template <typename... Values>
@@ -42,7 +42,7 @@ bool jinja::appendFloat(double real, Vector<char> &text) {
 }
 
 /// What of a text may be written at most.
-static bool isTooLong(const Vector<char> &text) { return text.size() > Memory::kMostBytes / 4; }
+static bool isTooLong(const Vector<char> &text) { return text.size() > Memory::mostBytes / 4; }
 
 /// A character in a string of Python's: itself, or what stands for it.
 static bool appendEscaped(uint32_t c, Slice bytes, char quote, Vector<char> &text) {
@@ -77,7 +77,7 @@ bool jinja::appendText(const Value &value, Vector<char> &text) {
 }
 
 bool jinja::appendRepr(const Value &value, Vector<char> &text, int depth) {
-  if (depth > kDeepest || isTooLong(text))
+  if (depth > deepest || isTooLong(text))
     return false;
   switch (value.kind) {
   case Kind::Undefined:
@@ -194,7 +194,7 @@ static bool appendMembers(const Value &value, const JsonStyle &style, Vector<cha
 }
 
 bool jinja::appendJson(const Value &value, const JsonStyle &style, Vector<char> &text, int depth) {
-  if (depth > kDeepest || isTooLong(text))
+  if (depth > deepest || isTooLong(text))
     return false;
   switch (value.kind) {
   case Kind::None:

@@ -36,7 +36,7 @@ bool AddedTokens::read(ComponentReader &reader, JsonValue value) {
     if (!one.isObject())
       return reader.fail(one, "expected an object");
     JsonValue normalized = one.find("normalized");
-    if (!reader.readInteger(one, "id", 0, kMaxTokens - 1, id) ||
+    if (!reader.readInteger(one, "id", 0, maxTokens - 1, id) ||
         !reader.readText(one, "content", token.content) ||
         !reader.readFlag(one, "special", token.isSpecial) ||
         !reader.readFlag(one, "single_word", token.isSingleWord) ||
@@ -60,7 +60,7 @@ bool AddedTokens::finish(ComponentReader &reader, const Vector<Normalizer> &norm
   normalized = ByteTrie();
   for (const AddedToken &token : tokens)
     given += token.content.size;
-  Growth growth(Growth::kAdded, given, normalizers.size());
+  Growth growth(Growth::mostAdded, given, normalizers.size());
   for (size_t i = 0; i < tokens.size(); ++i) {
     const AddedToken &token = tokens[i];
     if (token.content.size == 0 || token.isHidden)

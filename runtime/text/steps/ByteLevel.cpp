@@ -40,11 +40,11 @@ struct Tables {
 
 } // namespace
 
-static constexpr Tables kTables;
+static constexpr Tables byteTables;
 
-Char attn::byteLevelChar(unsigned char byte) { return kTables.chars[byte]; }
+Char attn::byteLevelChar(unsigned char byte) { return byteTables.chars[byte]; }
 
-int attn::byteLevelByte(Char c) { return c < 0x144 ? kTables.bytes[c] : -1; }
+int attn::byteLevelByte(Char c) { return c < 0x144 ? byteTables.bytes[c] : -1; }
 
 bool attn::appendByteLevel(Vector<char> &bytes, Slice token) {
   size_t before = bytes.size();
@@ -70,7 +70,7 @@ void attn::appendByteLevel(AlignedText &to, const AlignedText &from, size_t begi
     Range origin = from.originOf(begin, begin + length);
     for (size_t i = 0; i < length; ++i) {
       auto byte = static_cast<unsigned char>(from.data()[begin + i]);
-      to.append(Slice(kTables.text[byte], kTables.length[byte]), origin);
+      to.append(Slice(byteTables.text[byte], byteTables.length[byte]), origin);
     }
     begin += length;
   }

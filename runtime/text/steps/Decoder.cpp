@@ -90,10 +90,10 @@ static bool appendReplaced(Slice text, Slice what, Slice by, Vector<char> &to) {
 }
 
 /// What becomes of spaces before punctuation and short forms, in this order.
-static const char *const kTidied[][2] = {
+static const char *const tidied[][2] = {
     {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
     {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-static const char *const kJoinedNot[] = {" do not", " don't"};
+static const char *const joinedNot[] = {" do not", " don't"};
 
 /// Replaces one string by another from `begin` on, in place.
 static bool replaceIn(Vector<char> &text, size_t begin, const char *const (&pair)[2]) {
@@ -108,7 +108,7 @@ static bool replaceIn(Vector<char> &text, size_t begin, const char *const (&pair
 
 /// English as people write it: no spaces before punctuation and short forms.
 static bool tidy(Vector<char> &text, size_t begin) {
-  for (const auto &pair : kTidied)
+  for (const auto &pair : tidied)
     if (!replaceIn(text, begin, pair))
       return false;
   return true;
@@ -116,12 +116,12 @@ static bool tidy(Vector<char> &text, size_t begin) {
 
 /// The same as Hugging Face's decoders have it, with one pair more than its classes.
 static bool cleanUp(Vector<char> &text, size_t begin) {
-  return tidy(text, begin) && replaceIn(text, begin, kJoinedNot);
+  return tidy(text, begin) && replaceIn(text, begin, joinedNot);
 }
 
 size_t attn::openSpaces(Slice text) {
   for (size_t size = text.size < 4 ? text.size : 4; size > 0; --size)
-    for (const auto &pair : kTidied)
+    for (const auto &pair : tidied)
       if (Slice(pair[0]).startsWith(text.from(text.size - size)))
         return size;
   return 0;

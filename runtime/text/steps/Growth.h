@@ -14,13 +14,13 @@ class Growth {
 public:
   /// For texts that are kept with the origin of each byte and become tokens: about 200 bytes of
   /// memory for one of the text.
-  static constexpr size_t kAligned = size_t(1) << 22;
+  static constexpr size_t aligned = size_t(1) << 22;
   /// For the texts that tokens become.
-  static constexpr size_t kDecoded = size_t(1) << 26;
+  static constexpr size_t decoded = size_t(1) << 26;
   /// For the contents of added tokens: about 100 bytes of memory for one of these.
-  static constexpr size_t kAdded = size_t(1) << 20;
+  static constexpr size_t mostAdded = size_t(1) << 20;
   /// Tokens that a template, or filling up, may make of a few.
-  static constexpr size_t kTokens = size_t(1) << 22;
+  static constexpr size_t mostTokensOfText = size_t(1) << 22;
 
   /// So many bytes are free; and of what is `given`, each of `steps` steps, or what follows them,
   /// may make 16 times as much.

@@ -33,23 +33,23 @@ static bool readBert(ComponentReader &reader, JsonValue value, Normalizer &step)
 static const struct {
   const char *name;
   Normalizer::Kind kind;
-} kKnown[] = {{"NFC", Normalizer::Form},
-              {"NFD", Normalizer::Form},
-              {"NFKC", Normalizer::Form},
-              {"NFKD", Normalizer::Form},
-              {"Lowercase", Normalizer::Lowercase},
-              {"StripAccents", Normalizer::StripAccents},
-              {"BertNormalizer", Normalizer::Bert},
-              {"Replace", Normalizer::Replace},
-              {"Prepend", Normalizer::Prepend},
-              {"Strip", Normalizer::Strip},
-              {"Nmt", Normalizer::Nmt},
-              {"Precompiled", Normalizer::Precompiled},
-              {"ByteLevel", Normalizer::ByteLevel}};
+} knownForms[] = {{"NFC", Normalizer::Form},
+                  {"NFD", Normalizer::Form},
+                  {"NFKC", Normalizer::Form},
+                  {"NFKD", Normalizer::Form},
+                  {"Lowercase", Normalizer::Lowercase},
+                  {"StripAccents", Normalizer::StripAccents},
+                  {"BertNormalizer", Normalizer::Bert},
+                  {"Replace", Normalizer::Replace},
+                  {"Prepend", Normalizer::Prepend},
+                  {"Strip", Normalizer::Strip},
+                  {"Nmt", Normalizer::Nmt},
+                  {"Precompiled", Normalizer::Precompiled},
+                  {"ByteLevel", Normalizer::ByteLevel}};
 
 static bool readStep(ComponentReader &reader, JsonValue value, Slice type, Normalizer &step) {
   bool isKnown = false;
-  for (const auto &one : kKnown)
+  for (const auto &one : knownForms)
     if (type.is(one.name)) {
       step.kind = one.kind;
       isKnown = true;
@@ -328,8 +328,8 @@ static void take(const Normalizer &step, const AlignedText &from, AlignedText &t
 /// What the component of a step is called; of a form, which one.
 static const char *nameOf(const Normalizer &step) {
   if (step.kind == Normalizer::Form)
-    return kKnown[(step.isCompatible ? 2 : 0) + (step.isComposed ? 0 : 1)].name;
-  for (const auto &one : kKnown)
+    return knownForms[(step.isCompatible ? 2 : 0) + (step.isComposed ? 0 : 1)].name;
+  for (const auto &one : knownForms)
     if (one.kind == step.kind)
       return one.name;
   return "SentencePiece";

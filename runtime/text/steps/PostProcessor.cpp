@@ -7,7 +7,7 @@
 using namespace attn;
 
 /// Items of all templates: a token may stand for many, and a template name it often.
-static constexpr size_t kMostItems = size_t(1) << 16;
+static constexpr size_t mostItems = size_t(1) << 16;
 
 /// An item {"SpecialToken": {"id": "[CLS]", "type_id": 0}} or {"Sequence": {"id": "A", ...}}.
 static bool readItem(ComponentReader &reader, JsonValue value, JsonValue specials,
@@ -26,8 +26,8 @@ static bool readItem(ComponentReader &reader, JsonValue value, JsonValue special
     item.sequence = id.text().is("B");
     if (!id.text().is("A") && !id.text().is("B"))
       return reader.fail(id, "expected A or B");
-    if (items.size() == kMostItems)
-      return reader.fail(id, "a template of more than %zu tokens", kMostItems);
+    if (items.size() == mostItems)
+      return reader.fail(id, "a template of more than %zu tokens", mostItems);
     return items.push(item) || reader.failMemory();
   }
   JsonValue known;
@@ -39,10 +39,10 @@ static bool readItem(ComponentReader &reader, JsonValue value, JsonValue special
     return reader.fail(id, "expected a token of `special_tokens`");
   for (JsonValue one = ids.first(); one.exists(); one = one.next()) {
     int64_t number;
-    if (!one.integer(0, kMaxTokens - 1, number))
+    if (!one.integer(0, maxTokens - 1, number))
       return reader.fail(one, "expected the id of a token");
-    if (items.size() == kMostItems)
-      return reader.fail(id, "a template of more than %zu tokens", kMostItems);
+    if (items.size() == mostItems)
+      return reader.fail(id, "a template of more than %zu tokens", mostItems);
     item.id = int32_t(number);
     if (!items.push(item))
       return reader.failMemory();
@@ -76,7 +76,7 @@ static bool readTokenPair(ComponentReader &reader, JsonValue value, const char *
   JsonValue first = member.isArray() ? member.first() : JsonValue();
   JsonValue second = first.exists() ? first.next() : JsonValue();
   int64_t number;
-  if (!second.integer(0, kMaxTokens - 1, number))
+  if (!second.integer(0, maxTokens - 1, number))
     return reader.fail(value, "expected a token and its id `%s`, [\"[SEP]\", 102]", key);
   id = int32_t(number);
   return true;

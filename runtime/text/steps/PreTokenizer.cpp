@@ -6,7 +6,7 @@
 
 using namespace attn;
 
-const char attn::kByteLevelExpression[] =
+const char attn::byteLevelExpression[] =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
 /// A step that cuts at single characters.
@@ -80,7 +80,7 @@ static bool readStep(ComponentReader &reader, JsonValue value, Slice type, PreTo
     step.addsSpace = step.usesRegex = true;
     return reader.readFlag(value, "add_prefix_space", step.addsSpace) &&
            reader.readFlag(value, "use_regex", step.usesRegex) &&
-           (!step.usesRegex || reader.compile(kByteLevelExpression, step.pattern));
+           (!step.usesRegex || reader.compile(byteLevelExpression, step.pattern));
   }
   if (type.is("Metaspace"))
     return readMetaspace(reader, value, step);

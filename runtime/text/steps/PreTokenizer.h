@@ -38,6 +38,6 @@ bool preTokenize(const Vector<PreTokenizer> &steps, Pieces &pieces, Pieces &scra
                  Growth &growth);
 
 /// The expression of ByteLevel.
-extern const char kByteLevelExpression[];
+extern const char byteLevelExpression[];
 
 } // namespace attn

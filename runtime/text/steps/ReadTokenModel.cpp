@@ -10,9 +10,9 @@ bool attn::readVocabularyObject(ComponentReader &reader, JsonValue object, Vocab
     return reader.failMemory();
   for (JsonValue one = object.first(); one.exists(); one = one.next()) {
     int64_t id;
-    if (!one.integer(0, kMaxTokens - 1, id))
+    if (!one.integer(0, maxTokens - 1, id))
       return reader.fail(one, "expected an id from 0 to %lld",
-                         static_cast<long long>(kMaxTokens - 1));
+                         static_cast<long long>(maxTokens - 1));
     if (!vocabulary.add(int32_t(id), one.key()))
       return reader.failMemory();
   }
@@ -126,8 +126,8 @@ static bool readUnigram(ComponentReader &reader, JsonValue value, Model &model) 
     double number;
     if (!piece.isString() || !score.number(number))
       return reader.fail(one, "expected a piece and its score, [\"piece\", -1.5]");
-    if (count == kMaxTokens)
-      return reader.fail(one, "above %lld tokens", static_cast<long long>(kMaxTokens));
+    if (count == maxTokens)
+      return reader.fail(one, "above %lld tokens", static_cast<long long>(maxTokens));
     if (!model.vocabulary.add(count++, piece.text()) || !model.scores.push(number))
       return reader.failMemory();
   }

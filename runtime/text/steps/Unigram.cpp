@@ -10,7 +10,7 @@
 using namespace attn;
 
 /// How much less likely than all pieces an unknown character is.
-static constexpr double kUnknownPenalty = 10.0;
+static constexpr double unknownPenalty = 10.0;
 
 bool attn::finishUnigram(Model &model) {
   // In SentencePiece the largest score begins with FLT_MIN, which is above 0: those of the user get
@@ -31,7 +31,7 @@ bool attn::finishUnigram(Model &model) {
       return false;
   }
   model.largestScore = largest;
-  model.unknownScore = least - kUnknownPenalty;
+  model.unknownScore = least - unknownPenalty;
   return true;
 }
 

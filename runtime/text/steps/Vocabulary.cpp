@@ -84,13 +84,13 @@ bool PairTable::grow(size_t count) {
   if (!grown.resize(count))
     return false;
   for (Slot &slot : grown)
-    slot.key = kFree;
+    slot.key = freeSlot;
   slots.swap(grown);
   for (const Slot &old : grown) {
-    if (old.key == kFree)
+    if (old.key == freeSlot)
       continue;
     size_t at = placeOf(old.key) & (count - 1);
-    while (slots[at].key != kFree)
+    while (slots[at].key != freeSlot)
       at = (at + 1) & (count - 1);
     slots[at] = old;
   }
@@ -107,9 +107,9 @@ bool PairTable::add(int32_t left, int32_t right, Merge merge) {
     return false;
   uint64_t key = keyOf(left, right);
   size_t mask = slots.size() - 1, at = placeOf(key) & mask;
-  while (slots[at].key != kFree && slots[at].key != key)
+  while (slots[at].key != freeSlot && slots[at].key != key)
     at = (at + 1) & mask;
-  used += slots[at].key == kFree;
+  used += slots[at].key == freeSlot;
   slots[at] = {key, merge};
   return true;
 }

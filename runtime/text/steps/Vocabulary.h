@@ -9,12 +9,12 @@
 namespace attn {
 
 /// Ids are below this.
-constexpr int64_t kMaxTokens = 1 << 22;
+constexpr int64_t maxTokens = 1 << 22;
 
 /// Tokens by id, and ids by token. Ids may leave gaps. Owns the tokens' bytes.
 class Vocabulary {
 public:
-  /// Makes `bytes` the token of `id`, which has to be from 0 to kMaxTokens - 1. Where two ids have
+  /// Makes `bytes` the token of `id`, which has to be from 0 to maxTokens - 1. Where two ids have
   /// the same bytes, these find the id that came last. False where memory is lacking.
   bool add(int32_t id, Slice bytes);
   /// Room for `count` tokens.
@@ -64,7 +64,7 @@ public:
     for (size_t at = placeOf(key) & mask;; at = (at + 1) & mask) {
       if (slots[at].key == key)
         return slots[at].merge;
-      if (slots[at].key == kFree)
+      if (slots[at].key == freeSlot)
         return {};
     }
   }
@@ -75,7 +75,7 @@ private:
     uint64_t key;
     Merge merge;
   };
-  static constexpr uint64_t kFree = ~uint64_t(0);
+  static constexpr uint64_t freeSlot = ~uint64_t(0);
   /// A pair as one number.
   static uint64_t keyOf(int32_t left, int32_t right) {
     return uint64_t(uint32_t(left)) << 32 | uint32_t(right);

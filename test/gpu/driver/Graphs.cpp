@@ -64,10 +64,10 @@ CuResult addNode(CuGraphNode *made, CuGraph handle, const CuGraphNode *behind, s
 
 /// A copy of one row between the host and the device.
 CuResult actionOf(const CuCopyNode &copy, Action &action) {
-  bool isToDevice = copy.from.memory == kCuHost;
+  bool isToDevice = copy.from.memory == cuHost;
   const CuCopyEnd &host = isToDevice ? copy.from : copy.to,
                   &device = isToDevice ? copy.to : copy.from;
-  bool isPlain = host.memory == kCuHost && device.memory == kCuDevice && copy.bytes > 0 &&
+  bool isPlain = host.memory == cuHost && device.memory == cuDevice && copy.bytes > 0 &&
                  copy.rows == 1 && copy.slices == 1 && host.host && !host.device && !device.host;
   for (const CuCopyEnd *end : {&copy.from, &copy.to})
     isPlain &= end->x == 0 && end->y == 0 && end->z == 0 && end->level == 0 && !end->array &&

@@ -63,13 +63,13 @@ DRIVER cuDeviceGetAttribute(int *value, int attribute, CuDevice) {
   const char *given = getenv("ATTN_PTX_CAPABILITY");
   int capability = given ? static_cast<int>(strtol(given, nullptr, 10)) : 80;
   switch (attribute) {
-  case kCuMajor:
+  case cuMajor:
     *value = capability / 10;
     return success;
-  case kCuMinor:
+  case cuMinor:
     *value = capability % 10;
     return success;
-  case kCuMultiprocessors: // so that kernels whose blocks stay on theirs are several, too
+  case cuMultiprocessors: // so that kernels whose blocks stay on theirs are several, too
     *value = 2;
     return success;
   }
@@ -286,7 +286,7 @@ DRIVER cuMemsetD8Async(CuPointer pointer, unsigned char value, size_t bytes, CuS
 
 DRIVER cuFuncSetAttribute(CuFunction function, int attribute, int value) {
   BEGIN_CALL_IN_CONTEXT();
-  if (attribute != kCuMaxDynamicSharedBytes || value < 0)
+  if (attribute != cuMaxDynamicSharedBytes || value < 0)
     return invalidValue;
   reinterpret_cast<Kernel *>(function)->sharedBytes = unsigned(value);
   return success;
@@ -297,7 +297,7 @@ DRIVER cuTensorMapEncodeTiled(CuTensorMap *map, int type, unsigned rank, void *p
                               const uint32_t *elementStrides, int interleave, int swizzle, int,
                               int fill) {
   BEGIN_CALL();
-  bool isPlain = type == kCuMapBfloat16 && interleave == 0 && fill == 0 && swizzle >= 0 &&
+  bool isPlain = type == cuMapBfloat16 && interleave == 0 && fill == 0 && swizzle >= 0 &&
                  swizzle <= 3 && reinterpret_cast<uintptr_t>(map) % 64 == 0;
   for (unsigned d = 0; d < rank; ++d)
     isPlain &= elementStrides[d] == 1;
@@ -362,7 +362,7 @@ DRIVER cuLaunchKernel(CuFunction function, unsigned gridX, unsigned gridY, unsig
 DRIVER cuLaunchKernelEx(const CuLaunchConfig *config, CuFunction function, void **arguments,
                         void **extra) {
   BEGIN_CALL_IN_CONTEXT();
-  bool isPlain = config->attributeCount == 1 && config->attributes[0].id == kCuProgrammaticLaunch &&
+  bool isPlain = config->attributeCount == 1 && config->attributes[0].id == cuProgrammaticLaunch &&
                  config->attributes[0].value == 1;
   if (!isPlain)
     return invalidValue;

@@ -25,3 +25,5 @@ small = [f"method{i}" for i in range(40)]
     ['#include "Large.h"', "using namespace some;", *definition("longest", 81), *definition("long_", 80), ""]))
 (folder / "Long.cpp").write_text("//\n" * 501)
 (folder / "Guarded.h").write_text("#ifndef GUARDED\n#define GUARDED\n#endif\n")
+(folder / "Named.cpp").write_text("//\nstatic constexpr int kMost = 3;\n")
+(folder.parent / "tools" / "Tool.cpp").write_text('//\nauto text = llvm::formatv("{0}", 1);\n')

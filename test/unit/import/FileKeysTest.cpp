@@ -80,7 +80,7 @@ TEST(FileKeysTest, WhatRowsSayThatRunsReadOfTokenizersTheyRead) {
               templates = sourceOf("runtime/text/jinja/ChatTemplate.cpp");
   llvm::StringSet<> known = quotedIn(settings, "TextSettings::readConfig", "TextSettings::tokenOf");
   for (const auto &more :
-       {quotedIn(settings, "TextSettings::readRoles", "/// "), quotedIn(roles, "kRoleKeys", ";"),
+       {quotedIn(settings, "TextSettings::readRoles", "/// "), quotedIn(roles, "roleKeys", ";"),
         quotedIn(templates, "ChatTemplate::readConfig", "openValue")})
     for (StringRef word : more.keys())
       known.insert(word);

@@ -232,7 +232,7 @@ static std::string onlyFile(const std::string &folder) {
 }
 
 /// In microseconds: longer than a step of the times of files.
-static constexpr useconds_t kTick = 70000;
+static constexpr useconds_t tick = 70000;
 
 TEST_F(BindTest, PackedWeightsAreKeptOnDisk) {
   std::string path = scratchPath("kept.safetensors"), folder = scratchPath("packs");
@@ -243,7 +243,7 @@ TEST_F(BindTest, PackedWeightsAreKeptOnDisk) {
   // Another change could have the same time: nothing is kept.
   ASSERT_EQ(ATTN_OK, bindPath(path)) << handles.text();
   EXPECT_EQ("", onlyFile(folder));
-  usleep(kTick);
+  usleep(tick);
   ASSERT_EQ(ATTN_OK, bindPath(path)) << handles.text();
   expectReference();
   std::string pack = onlyFile(folder);
@@ -280,7 +280,7 @@ TEST_F(BindTest, PackedWeightsAreKeptOnDisk) {
   timespec times[2] = {before.st_atim, before.st_mtim};
   utimensat(AT_FDCWD, path.c_str(), times, 0);
   EXPECT_EQ(before.st_ino, inode(path));
-  usleep(kTick);
+  usleep(tick);
   ASSERT_EQ(ATTN_OK, bindPath(path)) << handles.text();
   expectReference();
   unlink(pack.c_str());

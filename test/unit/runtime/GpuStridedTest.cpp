@@ -61,27 +61,27 @@ struct RandomTensor {
 
 class StridedTest : public GpuTest {
 protected:
-  void *module = nullptr, *functions[StridedCopy::kWidths] = {};
+  void *module = nullptr, *functions[StridedCopy::widthCount] = {};
 
   void SetUp() override {
     GpuTest::SetUp();
     if (const char *folder = getenv("ATTN_PTX_FOLDER")) // for ptxas
-      writeText(std::string(folder) + "/strided.ptx", kStridedPtx);
+      writeText(std::string(folder) + "/strided.ptx", stridedPtx);
     ASSERT_EQ(0, (function<int(void **, const void *, unsigned, int *, void **)>(
-                     "cuModuleLoadDataEx")(&module, kStridedPtx, 0, nullptr, nullptr)));
-    for (int k = 0; k < StridedCopy::kWidths; ++k)
+                     "cuModuleLoadDataEx")(&module, stridedPtx, 0, nullptr, nullptr)));
+    for (int k = 0; k < StridedCopy::widthCount; ++k)
       ASSERT_EQ(0, (function<int(void **, void *, const char *)>("cuModuleGetFunction")(
-                       &functions[k], module, kStridedKernels[k])));
+                       &functions[k], module, stridedKernels[k])));
   }
   void TearDown() override {
     function<int(void *)>("cuModuleUnload")(module);
     GpuTest::TearDown();
   }
   void launch(const StridedCopy &copy, unsigned blocks) {
-    int64_t words[StridedCopy::kWords];
+    int64_t words[StridedCopy::wordCount];
     copy.toWords(words);
-    void *arguments[StridedCopy::kArguments];
-    for (int i = 0; i < StridedCopy::kArguments; ++i)
+    void *arguments[StridedCopy::argumentCount];
+    for (int i = 0; i < StridedCopy::argumentCount; ++i)
       arguments[i] = words + i;
     using Launch = int(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                        void *, void **, void **);
@@ -125,11 +125,11 @@ TEST_F(StridedTest, gathers_and_scatters_equal_plain_loops) {
     StridedCopy copy = isOutput ? StridedCopy::scatter(denseThere, tensor)
                                 : StridedCopy::gather(tensor, denseThere);
     widths |= 1 << copy.kernel();
-    launchAll(copy, round % 3 ? StridedCopy::kMostElements : 1 + own.elements / 5);
+    launchAll(copy, round % 3 ? StridedCopy::mostElements : 1 + own.elements / 5);
     fromDevice(isOutput ? strided : dense, isOutput ? there : denseThere);
     ASSERT_EQ(expected, isOutput ? strided : dense) << "round " << round;
   }
-  EXPECT_EQ((1 << StridedCopy::kWidths) - 1, widths) << "widths that were met";
+  EXPECT_EQ((1 << StridedCopy::widthCount) - 1, widths) << "widths that were met";
 }
 
 TEST_F(StridedTest, rows_are_copied_by_16_bytes_and_neighbouring_axes_are_one) {

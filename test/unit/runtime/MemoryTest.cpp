@@ -12,8 +12,8 @@
 
 using namespace attn::test;
 
-static constexpr int64_t kSize = 1024;
-static constexpr int32_t kLayers = 24; // 96 MB
+static constexpr int64_t size = 1024;
+static constexpr int32_t layers = 24; // 96 MB
 
 static long peakKilobytes() {
   std::ifstream status("/proc/self/status");
@@ -25,15 +25,15 @@ static long peakKilobytes() {
 }
 
 static void writeCheckpoint(const std::string &path) {
-  std::string header = "{", body(size_t(kSize * kSize * 4), 0);
-  for (int32_t n = 0; n < kLayers; ++n)
+  std::string header = "{", body(size_t(size * size * 4), 0);
+  for (int32_t n = 0; n < layers; ++n)
     header += std::string(n ? "," : "") + "\"w." + std::to_string(n) +
               "\":{\"dtype\":\"F32\",\"shape\":[1024,1024],\"data_offsets\":[" +
-              std::to_string(n * kSize * kSize * 4) + "," +
-              std::to_string((n + 1) * kSize * kSize * 4) + "]}";
+              std::to_string(n * size * size * 4) + "," +
+              std::to_string((n + 1) * size * size * 4) + "]}";
   std::ofstream file(path, std::ios::binary);
   file << withHeader(header + "}", 0);
-  for (int32_t n = 0; n < kLayers; ++n) {
+  for (int32_t n = 0; n < layers; ++n) {
     for (size_t i = 0; i < body.size(); i += 4) {
       float value = float(n + 1);
       memcpy(&body[i], &value, 4);
@@ -44,19 +44,18 @@ static void writeCheckpoint(const std::string &path) {
 
 /// In a process of its own: 0 where all is well, else what was wrong.
 static int bindInChild(const std::string &path, bool isTransposed, int threads) {
-  int64_t shape[2] = {kSize, kSize};
-  attn_abi_parameter parameter = {"w.{n}", ATTN_F32, kLayers, 2, 0, shape, "big.attn:1:1"};
-  attn_abi_part part = {0, 0, kSize, 0, 1, kSize, kSize, 0};
+  int64_t shape[2] = {size, size};
+  attn_abi_parameter parameter = {"w.{n}", ATTN_F32, layers, 2, 0, shape, "big.attn:1:1"};
+  attn_abi_part part = {0, 0, size, 0, 1, size, size, 0};
   if (!isTransposed)
-    part.kStride = kSize, part.innerStride = 1;
+    part.kStride = size, part.innerStride = 1;
   attn_abi_slot slot = {
-      0,    kSize * kSize * 4, kSize * kSize * 4, kLayers, ATTN_PACK_PANELS, kSize, kSize, 64, 1,
-      &part};
+      0, size * size * 4, size * size * 4, layers, ATTN_PACK_PANELS, size, size, 64, 1, &part};
   attn_abi_model tables = *tiny_model();
   tables.parameterCount = tables.slotCount = 1;
   tables.parameters = &parameter;
   tables.slots = &slot;
-  tables.packedBytes = kLayers * kSize * kSize * 4;
+  tables.packedBytes = layers * size * size * 4;
   Handles handles;
   std::string options = "threads=" + std::to_string(threads);
   if (attn_model_create(&tables, options.c_str(), &handles.model, &handles.message) ||

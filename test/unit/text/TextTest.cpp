@@ -7,7 +7,7 @@
 using namespace attn::test;
 
 TEST(TextTest, OffsetsAreBytesOfTheText) {
-  Tokenizer tokenizer(kWords);
+  Tokenizer tokenizer(wordTokenizer);
   Encoded encoded = tokenizer.encode("Ab  b!");
   EXPECT_EQ((std::vector<int>{2, 1, 0}), encoded.ids);
   EXPECT_EQ((std::vector<Span>{{0, 2}, {4, 5}, {5, 6}}), encoded.spans);
@@ -36,7 +36,7 @@ TEST(TextTest, NulIsACharacter) {
 }
 
 TEST(TextTest, SpecialTokensInTexts) {
-  Tokenizer tokenizer(kWords);
+  Tokenizer tokenizer(wordTokenizer);
   EXPECT_EQ((std::vector<int>{1, 3}), tokenizer.encode("b</s>").ids);
   EXPECT_EQ((std::vector<int>{1, 0, 0, 0}),
             tokenizer.encode("b</s>", ATTN_TEXT_SPECIAL_AS_TEXT).ids);
@@ -51,7 +51,7 @@ TEST(TextTest, SpecialTokensInTexts) {
 TEST(TextTest, PaddingIsToldFromSpecialTokens) {
   Tokenizer tokenizer(R"({"padding": {"strategy": {"Fixed": 4}, "direction": "Left", "pad_id": 7},
     "truncation": {"max_length": 3},)" +
-                      std::string(kWords).substr(1));
+                      std::string(wordTokenizer).substr(1));
   int all = ATTN_TEXT_ADD_SPECIAL | ATTN_TEXT_TRUNCATE | ATTN_TEXT_PAD;
   Encoded encoded = tokenizer.encode("b", all);
   EXPECT_EQ((std::vector<int>{7, 7, 1, 3}), encoded.ids);
@@ -63,7 +63,7 @@ TEST(TextTest, PaddingIsToldFromSpecialTokens) {
 }
 
 TEST(TextTest, TokensByNameAndByNumber) {
-  Tokenizer tokenizer(kWords);
+  Tokenizer tokenizer(wordTokenizer);
   size_t size = 0;
   EXPECT_EQ(5, attn_tokenizer_size(tokenizer.get()));
   EXPECT_EQ(2, attn_tokenizer_find(tokenizer.get(), "Ab", 2));
@@ -93,7 +93,7 @@ TEST(TextTest, DecodingHoldsBackWhatIsNotComplete) {
 }
 
 TEST(TextTest, DecodingFollowsAPrompt) {
-  Tokenizer words(kWords);
+  Tokenizer words(wordTokenizer);
   Stream stream(words);
   EXPECT_EQ("b", stream.add(1));
   stream.follow({2, 4, 2, 4, 2, 4});
@@ -152,7 +152,7 @@ TEST(TextTest, WhatAVocabularyCannotSay) {
 }
 
 TEST(TextTest, NullPointersAndUnknownFlags) {
-  Tokenizer tokenizer(kWords);
+  Tokenizer tokenizer(wordTokenizer);
   attn_tokens tokens = {};
   char *message = nullptr;
   EXPECT_EQ(ATTN_INVALID_ARGUMENT, attn_tokenizer_open(nullptr, nullptr, nullptr));

@@ -100,7 +100,7 @@ private:
 };
 
 /// Words, with a special token that is put behind texts.
-inline const char kWords[] = R"({
+inline const char wordTokenizer[] = R"({
   "added_tokens": [{"id": 3, "content": "</s>", "special": true}],
   "pre_tokenizer": {"type": "Whitespace"},
   "post_processor": {"type": "TemplateProcessing",

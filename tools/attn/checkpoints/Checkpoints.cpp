@@ -172,15 +172,7 @@ int readLlama2Config(const std::string &path, llvm::json::Object &config) {
 }
 
 /// The decimal number with the fewest digits that is this float: 1e-6, not 9.99999997e-7.
-static double shortest(float value) {
-  char digits[32];
-  for (int count = 1; count <= 9; ++count) {
-    snprintf(digits, sizeof digits, "%.*g", count, double(value));
-    if (strtof(digits, nullptr) == value)
-      break;
-  }
-  return strtod(digits, nullptr);
-}
+static double shortest(float value) { return strtod(fmt::format("{}", value).c_str(), nullptr); }
 
 /// A number, truth value or text; nothing of an array of texts, which no config has.
 static std::optional<llvm::json::Value> jsonOf(const attn::GgufValue &value) {

@@ -14,8 +14,8 @@
 namespace attn::tool {
 
 /// Narrow ones first.
-static constexpr llvm::StringLiteral kPrecisions[] = {"int4", "int8", "int8_groups",
-                                                      "bf16", "f16",  "f32"};
+static constexpr llvm::StringLiteral groupedPrecisions[] = {"int4", "int8", "int8_groups",
+                                                            "bf16", "f16",  "f32"};
 enum : size_t { Int4, Int8, Int8Groups, BF16, F16, F32, Count };
 
 /// The narrowest precision that a tensor loses little or nothing in: codes of up to 8 bits stay as
@@ -76,10 +76,10 @@ int findPrecisions(const std::vector<WantedTensor> &wanted, const std::string &p
   if (!isQuantized)
     return Ok;
   size_t most = std::max_element(elements, elements + Count) - elements;
-  found.push_back({kPrecisions[most].str(), {}});
+  found.push_back({groupedPrecisions[most].str(), {}});
   for (size_t precision = 0; precision < Count; ++precision)
     if (precision != most && !patterns[precision].empty())
-      found.push_back({kPrecisions[precision].str(), patterns[precision]});
+      found.push_back({groupedPrecisions[precision].str(), patterns[precision]});
   return Ok;
 }
 

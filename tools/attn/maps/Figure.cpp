@@ -7,7 +7,7 @@
 #include "ColourMap.h"
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <fmt/format.h>
 #include <tuple>
 
 namespace attn::maps {
@@ -92,11 +92,7 @@ std::vector<double> ticksOf(double least, double most, int wanted) {
   return ticks;
 }
 
-static std::string numberText(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
+static std::string numberText(double value) { return fmt::format("{:.4g}", value); }
 
 /// The smallest of 1, 2, 5, 10, … elements that are `room` pixels or more.
 static int64_t stepOf(int cell, int room) {
@@ -179,9 +175,7 @@ void Figure::measure() {
 }
 
 static std::string cellText(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, std::fabs(value) < 10 ? "%.2f" : "%.3g", value);
-  return text;
+  return std::fabs(value) < 10 ? fmt::format("{:.2f}", value) : fmt::format("{:.3g}", value);
 }
 
 /// All cells or none show their numbers.

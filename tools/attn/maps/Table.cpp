@@ -7,7 +7,7 @@
 #include "llvm/Support/Unicode.h"
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <fmt/format.h>
 #include <tuple>
 
 namespace attn::maps {
@@ -101,14 +101,9 @@ std::string Table::unit() const {
 }
 
 std::string Table::cell(double value) const {
-  char number[32];
   if (!isShare)
-    std::snprintf(number, sizeof number, "%.3g", value);
-  else if (value > 0 && value < 0.005)
-    std::snprintf(number, sizeof number, "<1");
-  else
-    std::snprintf(number, sizeof number, "%.0f", 100 * value);
-  return number;
+    return fmt::format("{:.3g}", value);
+  return value > 0 && value < 0.005 ? "<1" : fmt::format("{:.0f}", 100 * value);
 }
 
 /// A block between `from` and `to`, which is greater.
@@ -156,10 +151,8 @@ std::string Table::coloured(const std::string &content, double value) const {
     return content;
   double share = (value - least) / (most - least);
   Colour colour = colourOf(share);
-  char begin[48];
-  std::snprintf(begin, sizeof begin, "\x1b[48;2;%d;%d;%d;38;5;%dm", colour.red, colour.green,
-                colour.blue, share < 0.6 ? 231 : 16);
-  return begin + content + "\x1b[0m";
+  return fmt::format("\x1b[48;2;{};{};{};38;5;{}m{}\x1b[0m", colour.red, colour.green, colour.blue,
+                     share < 0.6 ? 231 : 16, content);
 }
 
 std::string tableOf(const Map &map, const Terminal &terminal) {

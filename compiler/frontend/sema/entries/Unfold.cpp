@@ -70,8 +70,9 @@ private:
 };
 
 /// What is no row of the table, but read as one.
-constexpr GenerationSetting kLimit{"limit", GenerationSetting::Kind::Whole, 1, INT32_MAX, 0, ""},
-    kBegin{"begin", GenerationSetting::Kind::Whole, 0, INT32_MAX, 0, ""};
+constexpr GenerationSetting limitSetting{"limit", GenerationSetting::Kind::Whole, 1, INT32_MAX, 0,
+                                         ""},
+    beginSetting{"begin", GenerationSetting::Kind::Whole, 0, INT32_MAX, 0, ""};
 
 } // namespace
 
@@ -170,9 +171,9 @@ bool UnfoldBuilder::readArgument(const Argument &argument) {
     return true;
   }
   if (name == "limit")
-    return (limit = readNumber(kLimit, *argument.value)).has_value();
+    return (limit = readNumber(limitSetting, *argument.value)).has_value();
   if (name == "begin")
-    return (begin = readNumber(kBegin, *argument.value)).has_value();
+    return (begin = readNumber(beginSetting, *argument.value)).has_value();
   std::vector<llvm::StringRef> names = {"limit", "begin", "token"};
   for (const GenerationSetting &setting : generationSettings()) {
     if (setting.name == name)
