@@ -5,6 +5,8 @@
 #pragma once
 
 #include "dialect/AttnDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
@@ -93,5 +95,11 @@ struct ParamRef {
   llvm::SmallVector<size_t, 2> levels; ///< Which of its owner's have parameters of their own.
   SourceAttr source;
 };
+
+/// `value` as an f32.
+inline mlir::Value constantOf(mlir::OpBuilder &builder, mlir::Location loc, double value) {
+  return mlir::arith::ConstantOp::create(builder, loc,
+                                         builder.getF32FloatAttr(static_cast<float>(value)));
+}
 
 } // namespace attn::frontend

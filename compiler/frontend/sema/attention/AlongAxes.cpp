@@ -6,8 +6,7 @@
 #include "compiler/frontend/sema/attention/Attention.h"
 #include "compiler/frontend/sema/attention/AttentionRegions.h"
 #include "compiler/frontend/sema/attention/HookTensors.h"
-#include "compiler/frontend/sema/entries/Caches.h"
-#include "compiler/frontend/sema/expressions/Functions.h"
+#include "compiler/frontend/sema/entries/CacheAxes.h"
 #include "compiler/frontend/sema/sizes/Axes.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
 

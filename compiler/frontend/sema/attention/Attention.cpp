@@ -9,6 +9,7 @@
 #include "compiler/frontend/sema/attention/Groups.h"
 #include "compiler/frontend/sema/attention/Hooks.h"
 #include "compiler/frontend/sema/attention/Scores.h"
+#include "compiler/frontend/sema/entries/CacheAxes.h"
 #include "compiler/frontend/sema/entries/Caches.h"
 #include "compiler/frontend/sema/expressions/Exprs.h"
 #include "compiler/frontend/sema/sizes/Axes.h"

@@ -4,7 +4,6 @@
 #include "compiler/frontend/sema/attention/Formulas.h"
 #include "compiler/frontend/sema/attention/Hooks.h"
 #include "compiler/frontend/sema/attention/Vectors.h"
-#include "compiler/frontend/sema/expressions/Functions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -2,7 +2,6 @@
 //
 // Values of formulas as ops: whole numbers as positions, numbers as f32.
 #include "compiler/frontend/sema/attention/Formula.h"
-#include "compiler/frontend/sema/expressions/Functions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>

@@ -10,7 +10,6 @@
 #include "compiler/frontend/sema/attention/OneSided.h"
 #include "compiler/frontend/sema/attention/Vectors.h"
 #include "compiler/frontend/sema/expressions/Exprs.h"
-#include "compiler/frontend/sema/expressions/Functions.h"
 #include "compiler/frontend/sema/sizes/Axes.h"
 #include "compiler/frontend/sema/sizes/Dims.h"
 #include "compiler/frontend/sema/sizes/Statics.h"

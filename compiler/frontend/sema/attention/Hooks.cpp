@@ -6,9 +6,8 @@
 #include "compiler/frontend/sema/attention/Formula.h"
 #include "compiler/frontend/sema/attention/Formulas.h"
 #include "compiler/frontend/sema/attention/HookTensors.h"
-#include "compiler/frontend/sema/entries/Caches.h"
+#include "compiler/frontend/sema/entries/CacheAxes.h"
 #include "compiler/frontend/sema/expressions/Exprs.h"
-#include "compiler/frontend/sema/expressions/Functions.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
 #include "compiler/frontend/syntax/ForeignWords.h"
 

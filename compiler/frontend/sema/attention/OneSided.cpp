@@ -4,7 +4,6 @@
 // of them by ops on tensors, and handed to the region.
 #include "compiler/frontend/sema/attention/OneSided.h"
 #include "compiler/frontend/sema/attention/Formula.h"
-#include "compiler/frontend/sema/expressions/Functions.h"
 #include "compiler/frontend/sema/functions/Reduce.h"
 #include "compiler/frontend/sema/sizes/Axes.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"

@@ -6,7 +6,6 @@
 #include "compiler/frontend/sema/attention/Formulas.h"
 #include "compiler/frontend/sema/attention/OneSided.h"
 #include "compiler/frontend/sema/expressions/Apply.h"
-#include "compiler/frontend/sema/expressions/Functions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

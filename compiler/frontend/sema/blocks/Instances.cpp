@@ -5,7 +5,7 @@
 #include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/blocks/Declarations.h"
-#include "compiler/frontend/sema/entries/Caches.h"
+#include "compiler/frontend/sema/entries/CacheAxes.h"
 #include "compiler/frontend/sema/sizes/Axes.h"
 #include "compiler/frontend/sema/sizes/Statics.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"

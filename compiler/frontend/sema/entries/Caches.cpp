@@ -3,10 +3,11 @@
 // Caches: what an entry pushes stays for the next call. The axis of all positions in a cache is as
 // long as the dim of its name, `S:kv`; the last of them are the entry's own. What it fills in by
 // `once` is all that the cache holds then; an entry that lacks what is filled in reads it, and what
-// would compute it is dropped (EntryParts.cpp).
+// would compute it is dropped (PartialEntries.cpp).
 #include "compiler/frontend/sema/entries/Caches.h"
 #include "compiler/frontend/sema/Output.h"
 #include "compiler/frontend/sema/attention/Attention.h"
+#include "compiler/frontend/sema/entries/CacheAxes.h"
 #include "compiler/frontend/sema/expressions/Apply.h"
 #include "compiler/frontend/sema/expressions/Exprs.h"
 #include "compiler/frontend/sema/sizes/Axes.h"
@@ -75,56 +76,6 @@ bool findEntryCaches(Sema &sema, const Signature &signature) {
   if (!signature.dims.empty() && !sema.entry.caches.empty())
     sema.entry.counter = sema.entry.caches.front();
   return true;
-}
-
-bool isNewAxis(Sema &sema, const Axis &axis) {
-  if (!sema.entry.counter)
-    return false;
-  if (sema.report.unapplied)
-    return true;
-  if (axis.isDynamic()) {
-    auto size = parseLinearSize(axis.name);
-    return size && size->scale == 1 && size->offset == 0 && sema.sizes.entryDims.count(size->dim);
-  }
-  Decl *decl = sema.names.scope->find(axis.name);
-  return decl && decl->kind == Decl::Kind::Dim && decl->isNew;
-}
-
-Axis cacheAxis(EntryState &entry) { return {entry.counter->name, mlir::ShapedType::kDynamic}; }
-
-/// The cache whose positions an axis counts; null where it counts others.
-static const Decl *cacheOf(const EntryState &entry, const Axis &axis) {
-  auto size = axis.isDynamic() ? parseLinearSize(axis.name) : std::nullopt;
-  for (const Decl *cache : entry.caches)
-    if (size && size->dim == cache->name)
-      return cache;
-  return nullptr;
-}
-
-bool isCacheAxis(EntryState &entry, const Axis &axis) { return cacheOf(entry, axis); }
-
-bool isPushedAxis(EntryState &entry, const Axis &axis) {
-  const Decl *cache = cacheOf(entry, axis);
-  return cache && !cache->isOnce;
-}
-
-std::string keyOfEntry(const EntryState &entry) {
-  std::string key = entry.counter ? "|" + entry.counter->name : "";
-  if (entry.isPart()) {
-    key += "|part";
-    for (const Name &cache : entry.entry->only)
-      key += "|" + cache.text;
-  }
-  return key;
-}
-
-mlir::Value newRows(Sema &sema, mlir::Value table, const Axis &axis, SourceRange range) {
-  Axes axes = axesOfValue(table);
-  int at = findAxis(axes, sema.entry.counter->name);
-  axes[at] = axis;
-  return SliceOp::create(sema.builder, locate(sema, range),
-                         tensorType(sema, axes, range, elementOf(table)), table,
-                         static_cast<uint64_t>(at), 0, /*end=*/true, /*drop=*/false);
 }
 
 //===-- pushing -----------------------------------------------------------------------------===//

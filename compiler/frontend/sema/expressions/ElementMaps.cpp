@@ -4,7 +4,6 @@
 // of i32, of i64 where one operand has them, or of truth values.
 #include "compiler/frontend/sema/expressions/ElementMaps.h"
 #include "compiler/frontend/sema/expressions/Exprs.h"
-#include "compiler/frontend/sema/expressions/Functions.h"
 #include "compiler/frontend/sema/sizes/Axes.h"
 #include "compiler/frontend/sema/sizes/Dims.h"
 #include "compiler/frontend/sema/sizes/Types.h"

@@ -12,7 +12,6 @@
 #include "compiler/frontend/sema/entries/States.h"
 #include "compiler/frontend/sema/expressions/Apply.h"
 #include "compiler/frontend/sema/expressions/Elementwise.h"
-#include "compiler/frontend/sema/expressions/Functions.h"
 #include "compiler/frontend/sema/functions/Cuts.h"
 #include "compiler/frontend/sema/functions/Reduce.h"
 #include "compiler/frontend/sema/functions/Scans.h"

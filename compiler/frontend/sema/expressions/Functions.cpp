@@ -33,10 +33,6 @@ namespace attn::frontend {
 using namespace ast;
 using mlir::Location;
 
-mlir::Value constantOf(mlir::OpBuilder &b, Location loc, double value) {
-  return mlir::arith::ConstantOp::create(b, loc, b.getF32FloatAttr(static_cast<float>(value)));
-}
-
 namespace {
 struct MathFunction {
   llvm::StringLiteral name;

@@ -7,9 +7,6 @@
 
 namespace attn::frontend {
 
-/// `value` as an f32.
-mlir::Value constantOf(mlir::OpBuilder &builder, mlir::Location loc, double value);
-
 /// What `dropout(x, p)` is of; null and reported where that is wrong.
 const ast::Expr *droppedOut(Sema &sema, const ast::CallExpr &call);
 

@@ -2,7 +2,6 @@
 //
 // x ** n -> products, a square root and a division; a ** x -> 2 ** (x log2 a).
 #include "compiler/frontend/sema/expressions/Powers.h"
-#include "compiler/frontend/sema/expressions/Functions.h"
 #include "compiler/frontend/sema/sizes/Axes.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
 #include "dialect/Locations.h"

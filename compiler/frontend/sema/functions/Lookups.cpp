@@ -2,7 +2,7 @@
 //
 // Embeddings: rows of a table by integers, and where these come from.
 #include "compiler/frontend/sema/functions/Lookups.h"
-#include "compiler/frontend/sema/entries/Caches.h"
+#include "compiler/frontend/sema/entries/CacheAxes.h"
 #include "compiler/frontend/sema/expressions/Apply.h"
 #include "compiler/frontend/sema/expressions/Exprs.h"
 #include "compiler/frontend/sema/parameters/Params.h"

@@ -4,7 +4,6 @@
 // maps.
 #include "compiler/frontend/sema/functions/Pick.h"
 #include "compiler/frontend/sema/expressions/Exprs.h"
-#include "compiler/frontend/sema/expressions/Functions.h"
 #include "compiler/frontend/sema/functions/Rearrange.h"
 #include "compiler/frontend/sema/functions/Reduce.h"
 #include "compiler/frontend/sema/sizes/Axes.h"

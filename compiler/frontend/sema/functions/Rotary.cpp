@@ -3,7 +3,7 @@
 // rotary(x, T, half): pairs of features turned by angles that grow with the position (Su et al.
 // 2021), whose frequencies are computed here. rotary(x, half, angles = a): by angles of any tensor.
 #include "compiler/frontend/sema/functions/Rotary.h"
-#include "compiler/frontend/sema/entries/Caches.h"
+#include "compiler/frontend/sema/entries/CacheAxes.h"
 #include "compiler/frontend/sema/expressions/Exprs.h"
 #include "compiler/frontend/sema/parameters/Tables.h"
 #include "compiler/frontend/sema/sizes/Axes.h"

@@ -2,7 +2,7 @@
 //
 // table pos[t: T, c: D] = formula: constants, computed here in double precision.
 #include "compiler/frontend/sema/parameters/Tables.h"
-#include "compiler/frontend/sema/entries/Caches.h"
+#include "compiler/frontend/sema/entries/CacheAxes.h"
 #include "compiler/frontend/sema/expressions/Exprs.h"
 #include "compiler/frontend/sema/sizes/Axes.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
