@@ -3,7 +3,6 @@
 // Calls of MathBuilder to ops of arith, math and vector, and to LLVM's intrinsics of AVX-512.
 #include "compiler/kernels/MathBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -11,7 +10,7 @@ using namespace attn;
 
 MathBuilder::MathBuilder(OpBuilder &builder, Location loc, VectorType shape, const VectorUnit &unit,
                          unsigned bits)
-    : builder(builder), loc(loc), unit(unit) {
+    : FloatArithmetic(builder, loc), unit(unit) {
   Type element = bits == 64 ? Type(builder.getF64Type()) : Type(builder.getF32Type());
   floats = VectorType::get(shape.getShape(), element);
   integers = VectorType::get(shape.getShape(), builder.getIntegerType(bits));
@@ -27,11 +26,6 @@ Value MathBuilder::integer(int64_t value) const {
   return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(integers, element));
 }
 
-Value MathBuilder::add(Value a, Value b) const { return arith::AddFOp::create(builder, loc, a, b); }
-Value MathBuilder::sub(Value a, Value b) const { return arith::SubFOp::create(builder, loc, a, b); }
-Value MathBuilder::mul(Value a, Value b) const { return arith::MulFOp::create(builder, loc, a, b); }
-Value MathBuilder::div(Value a, Value b) const { return arith::DivFOp::create(builder, loc, a, b); }
-
 // The reciprocal is 1 unit off at most (PTX ISA 9.7.3.13), and the product is rounded.
 Value MathBuilder::quotient(Value a, Value b) const {
   if (!unit.hasReciprocals)
@@ -44,30 +38,11 @@ Value MathBuilder::quotient(Value a, Value b) const {
   return mul(a, vector::BroadcastOp::create(builder, loc, floats, inverse));
 }
 
-Value MathBuilder::fma(Value a, Value b, Value c) const {
-  return math::FmaOp::create(builder, loc, a, b, c);
-}
-
-Value MathBuilder::neg(Value a) const { return arith::NegFOp::create(builder, loc, a); }
-Value MathBuilder::abs(Value a) const { return math::AbsFOp::create(builder, loc, a); }
-Value MathBuilder::sqrt(Value a) const { return math::SqrtOp::create(builder, loc, a); }
-Value MathBuilder::roundEven(Value a) const { return math::RoundEvenOp::create(builder, loc, a); }
-
-Value MathBuilder::roundDown(Value a) const { return math::FloorOp::create(builder, loc, a); }
-
 Value MathBuilder::polynomial(Value x, ArrayRef<double> coefficients) const {
   Value result = constant(coefficients.back());
   for (double coefficient : llvm::reverse(coefficients.drop_back()))
     result = fma(result, x, constant(coefficient));
   return result;
-}
-
-Value MathBuilder::compare(arith::CmpFPredicate predicate, Value a, Value b) const {
-  return arith::CmpFOp::create(builder, loc, predicate, a, b);
-}
-
-Value MathBuilder::select(Value condition, Value a, Value b) const {
-  return arith::SelectOp::create(builder, loc, condition, a, b);
 }
 
 // x86's max(a, b) is a > b ? a : b, which is b where one is NaN: x goes second.

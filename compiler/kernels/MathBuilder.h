@@ -3,19 +3,16 @@
 // Arithmetic on vectors of one shape, as the polynomials of attn-expand-math are written.
 #pragma once
 
+#include "compiler/kernels/FloatArithmetic.h"
 #include "compiler/target/VectorUnit.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace attn {
 
 /// Builds arithmetic at the insertion point on vectors of the shape it is made with. Constants are
 /// repeated in all lanes; floats are f32 or, after `wide`, f64, integers of the same width.
-class MathBuilder {
+class MathBuilder : public FloatArithmetic {
 public:
-  using Value = mlir::Value;
-
   MathBuilder(mlir::OpBuilder &builder, mlir::Location loc, mlir::VectorType shape,
               const VectorUnit &unit, unsigned bits = 32);
 
@@ -26,27 +23,12 @@ public:
   Value constant(double value) const;
   Value integer(int64_t value) const;
 
-  /// Arithmetic on floats, each rounded once.
-  Value add(Value a, Value b) const;
-  Value sub(Value a, Value b) const;
-  Value mul(Value a, Value b) const;
-  Value div(Value a, Value b) const;
   /// a / b, rounded to the nearest; on a GPU 2 units of the last place off at most, and 1 <= b <
   /// 2^126.
   Value quotient(Value a, Value b) const;
-  /// a * b + c, rounded once.
-  Value fma(Value a, Value b, Value c) const;
-  Value neg(Value a) const;
-  Value abs(Value a) const;
-  Value sqrt(Value a) const;
-  Value roundEven(Value a) const;
-  Value roundDown(Value a) const;
   /// coefficients[0] + coefficients[1] * x + ... by Horner's rule.
   Value polynomial(Value x, llvm::ArrayRef<double> coefficients) const;
 
-  /// Compares floats, and picks lane by lane.
-  Value compare(mlir::arith::CmpFPredicate predicate, Value a, Value b) const;
-  Value select(Value condition, Value a, Value b) const;
   /// The larger or smaller of a constant and x, one instruction; NaN where x is NaN.
   Value atLeast(Value x, double least) const;
   Value atMost(Value x, double most) const;
@@ -79,8 +61,6 @@ public:
   /// intrinsic's name: "512", "256" or "128".
   std::optional<llvm::StringRef> avx512Suffix() const;
 
-  mlir::OpBuilder &builder;
-  mlir::Location loc;
   const VectorUnit &unit;
   mlir::VectorType floats, integers;
 };
