@@ -11,14 +11,11 @@ namespace attn {
 /// Replaces the tiles of rows in `root` by vector code.
 mlir::LogicalResult vectorizeRowTiles(mlir::Operation *root, const CpuTarget &target);
 
-/// Write the vector code of one tile before it.
+/// Write the vector code of one tile before it. Other tiles have formulas that GPUs share
+/// (compiler/kernels/rows).
 void emitRound(RoundRowOp op, const RowVectors &rows);
 void emitQuantize(QuantizeRowOp op, const RowVectors &rows);
-void emitRotary(RotaryRowOp op, const RowVectors &rows);
-void emitSoftmax(SoftmaxRowOp op, const RowVectors &rows);
 void emitTopk(TopkRowOp op, const RowVectors &rows);
-
-/// The same; fails after an error, of a function that has no vector form.
-mlir::LogicalResult emitReduce(ReduceRowOp op, const RowVectors &rows);
+void emitRotary(RotaryRowOp op, const RowVectors &rows);
 
 } // namespace attn

@@ -40,14 +40,14 @@ private:
   Range rangeOfHalves();
   /// The least and the greatest of `none` and what `read` gives, scalars.
   std::pair<Value, Value> ends(const RowVectors &rows, Value none,
-                               llvm::function_ref<Value(const VectorPlace &)> read, Combine least,
+                               llvm::function_ref<Value(const RowPlace &)> read, Combine least,
                                Combine most);
   /// `zero` is the byte of 0, a float.
   void store(Value inverse, Value zero);
   void storeFromHalves(Value inverse, Value zero);
   /// The sums of each 32 bytes, behind scale and zero.
   void storeSums();
-  void prefetchNextRow(const RowVectors &rows, const VectorPlace &place) {
+  void prefetchNextRow(const RowVectors &rows, const RowPlace &place) {
     if (!op.getAlone())
       rows.prefetchNextRow(op.getInput(), columns, place);
   }
@@ -56,7 +56,7 @@ private:
     return math.bits(math.add(math.mul(x, inverse), math.constant(magic)));
   }
   /// Integers as bytes, those beyond them as the nearest.
-  void storeBytes(Value integers, const RowVectors &rows, const VectorPlace &place);
+  void storeBytes(Value integers, const RowVectors &rows, const RowPlace &place);
   Value halvesOf(int64_t value) {
     auto type = VectorType::get({halvesTarget.lanes}, builder.getI16Type());
     return arith::ConstantOp::create(
@@ -83,17 +83,16 @@ private:
 } // namespace
 
 std::pair<Value, Value> QuantizeEmitter::ends(const RowVectors &rows, Value none,
-                                              llvm::function_ref<Value(const VectorPlace &)> read,
+                                              llvm::function_ref<Value(const RowPlace &)> read,
                                               Combine least, Combine most) {
-  SmallVector<Value> ends = rows.forEachVector(
-      columns, unroll, {none, none}, [&](const VectorPlace &place, ValueRange ends) {
-        Value x = read(place);
-        return SmallVector<Value>{least(ends[0], x), most(ends[1], x)};
-      });
-  for (int64_t i = 1; i < unroll; ++i) {
-    ends[0] = least(ends[0], ends[2 * i]);
-    ends[1] = most(ends[1], ends[2 * i + 1]);
-  }
+  auto step = [&](const RowPlace &place, ValueRange ends) {
+    Value x = read(place);
+    return RowFold::State{least(ends[0], x), most(ends[1], x)};
+  };
+  auto join = [&](ValueRange a, ValueRange b) {
+    return RowFold::State{least(a[0], b[0]), most(a[1], b[1])};
+  };
+  RowFold::State ends = rows.fold(columns, unroll, RowFold{{none, none}, step, join});
   return {rows.acrossLanes(ends[0], least), rows.acrossLanes(ends[1], most)};
 }
 
@@ -105,7 +104,7 @@ QuantizeEmitter::Range QuantizeEmitter::range() {
   auto most = [&](Value a, Value b) -> Value {
     return arith::MaximumFOp::create(builder, loc, a, b);
   };
-  auto read = [&](const VectorPlace &place) { return widened(index, rows.load(input, place)); };
+  auto read = [&](const RowPlace &place) { return rows.loadFloats(input, place); };
   auto [low, high] = ends(rows, math.constant(0), read, least, most);
   return {vector::BroadcastOp::create(builder, loc, rows.type, low),
           vector::BroadcastOp::create(builder, loc, rows.type, high)};
@@ -124,7 +123,7 @@ QuantizeEmitter::Range QuantizeEmitter::rangeOfHalves() {
     return arith::MinSIOp::create(builder, loc, a, b);
   };
   auto most = [&](Value a, Value b) -> Value { return arith::MaxSIOp::create(builder, loc, a, b); };
-  auto read = [&](const VectorPlace &place) { return ordered(halves.load(input, place)); };
+  auto read = [&](const RowPlace &place) { return ordered(halves.load(input, place)); };
   auto [low, high] = ends(halves, halvesOf(0), read, least, most);
   auto everywhere = [&](Value scalar) {
     Value bits = ordered(vector::BroadcastOp::create(builder, loc, sign.getType(), scalar));
@@ -133,7 +132,7 @@ QuantizeEmitter::Range QuantizeEmitter::rangeOfHalves() {
   return {everywhere(low), everywhere(high)};
 }
 
-void QuantizeEmitter::storeBytes(Value integers, const RowVectors &rows, const VectorPlace &place) {
+void QuantizeEmitter::storeBytes(Value integers, const RowVectors &rows, const RowPlace &place) {
   auto type = cast<VectorType>(integers.getType());
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(
@@ -149,11 +148,10 @@ void QuantizeEmitter::storeBytes(Value integers, const RowVectors &rows, const V
 void QuantizeEmitter::store(Value inverse, Value zero) {
   Value zeroByte = arith::FPToSIOp::create(builder, loc, math.integers, zero),
         shift = math.isub(zeroByte, math.bits(math.constant(magic)));
-  rows.forEachVector(columns, unroll, {}, [&](const VectorPlace &place, ValueRange) {
+  rows.forEach(columns, unroll, [&](const RowPlace &place) {
     prefetchNextRow(rows, place);
-    Value x = widened(index, rows.load(input, place));
+    Value x = rows.loadFloats(input, place);
     storeBytes(math.iadd(whole(x, inverse), shift), rows, place);
-    return SmallVector<Value>{};
   });
 }
 
@@ -165,12 +163,11 @@ void QuantizeEmitter::storeFromHalves(Value inverse, Value zero) {
   };
   Value zeroByte = arith::FPToSIOp::create(builder, loc, math.integers, zero);
   zeroByte = inHalves(zeroByte, zeroByte);
-  halves.forEachVector(columns, unroll, {}, [&](const VectorPlace &place, ValueRange) {
+  halves.forEach(columns, unroll, [&](const RowPlace &place) {
     prefetchNextRow(halves, place);
     Value words = halves.load(input, place);
     Value both = inHalves(whole(pairs.even(words), inverse), whole(pairs.odd(words), inverse));
     storeBytes(arith::AddIOp::create(builder, loc, both, zeroByte), halves, place);
-    return SmallVector<Value>{};
   });
 }
 

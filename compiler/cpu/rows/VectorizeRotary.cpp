@@ -28,13 +28,12 @@ static Value combine(const RowVectors &rows, Value a, Value x, Value b, Value y,
 /// Pairs (x[p], x[p + pairs]): two vectors side by side.
 static void emitHalves(RotaryRowOp op, const RowVectors &rows) {
   Value pairs = rows.index.dim(op.getCos(), 0);
-  rows.forEachVector(pairs, 2, {}, [&](const VectorPlace &place, ValueRange) {
-    VectorPlace second{rows.index.add(place.column, pairs), place.mask};
+  rows.forEach(pairs, 2, [&](const RowPlace &place) {
+    RowPlace second{rows.index.add(place.column, pairs), place.mask};
     Value a = rows.load(op.getInput(), place), b = rows.load(op.getInput(), second);
     Value cos = rows.load(op.getCos(), place), sin = rows.load(op.getSin(), place);
     rows.store(combine(rows, a, cos, b, sin, /*sum=*/false), op.getOut(), place);
     rows.store(combine(rows, b, cos, a, sin, /*sum=*/true), op.getOut(), second);
-    return SmallVector<Value>{};
   });
 }
 
@@ -55,7 +54,7 @@ static void emitNeighbours(RotaryRowOp op, const RowVectors &rows) {
                                          DenseElementsAttr::get(rows.type, ArrayRef<float>(signs)));
   auto half = VectorType::get({lanes / 2}, builder.getF32Type());
   int64_t columns = 2 * pairsOf(op);
-  auto angle = [&](Value row, const VectorPlace &place) -> Value {
+  auto angle = [&](Value row, const RowPlace &place) -> Value {
     Value pair = rows.index.div(place.column, rows.index.constant(2)), vector;
     if (place.mask) {
       Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(half));
@@ -68,15 +67,13 @@ static void emitNeighbours(RotaryRowOp op, const RowVectors &rows) {
     }
     return vector::ShuffleOp::create(builder, loc, vector, vector, twice);
   };
-  rows.forEachVector(
-      rows.index.constant(columns), 2, {}, [&](const VectorPlace &place, ValueRange) {
-        Value x = rows.load(op.getInput(), place);
-        Value turned = vector::ShuffleOp::create(builder, loc, x, x, swap);
-        Value sin = arith::MulFOp::create(builder, loc, angle(op.getSin(), place), sign);
-        rows.store(combine(rows, x, angle(op.getCos(), place), turned, sin, /*sum=*/true),
-                   op.getOut(), place);
-        return SmallVector<Value>{};
-      });
+  rows.forEach(rows.index.constant(columns), 2, [&](const RowPlace &place) {
+    Value x = rows.load(op.getInput(), place);
+    Value turned = vector::ShuffleOp::create(builder, loc, x, x, swap);
+    Value sin = arith::MulFOp::create(builder, loc, angle(op.getSin(), place), sign);
+    rows.store(combine(rows, x, angle(op.getCos(), place), turned, sin, /*sum=*/true), op.getOut(),
+               place);
+  });
 }
 
 /// The columns behind those of the pairs.
@@ -85,10 +82,9 @@ static void copyOthers(RotaryRowOp op, const RowVectors &rows) {
   int64_t others = cast<MemRefType>(op.getOut().getType()).getDimSize(0) - turned;
   if (others == 0)
     return;
-  rows.forEachVector(rows.index.constant(others), 2, {}, [&](const VectorPlace &place, ValueRange) {
-    VectorPlace behind{rows.index.add(place.column, rows.index.constant(turned)), place.mask};
+  rows.forEach(rows.index.constant(others), 2, [&](const RowPlace &place) {
+    RowPlace behind{rows.index.add(place.column, rows.index.constant(turned)), place.mask};
     rows.store(rows.load(op.getInput(), behind), op.getOut(), behind);
-    return SmallVector<Value>{};
   });
 }
 

@@ -14,11 +14,8 @@ void attn::emitRound(RoundRowOp op, const RowVectors &rows) {
   Value input = rows.prepare(op.getInput());
   // Padding is multiplied with zeros, which NaN would survive: the last vector is stored whole.
   auto store = [&](Value vector, Value column) { rows.store(vector, op.getOut(), {column, {}}); };
-  rows.forEachVector(rows.index.constant(columns), 4, {},
-                     [&](const VectorPlace &place, ValueRange) {
-                       store(rows.load(input, place), place.column);
-                       return SmallVector<Value>{};
-                     });
+  rows.forEach(rows.index.constant(columns), 4,
+               [&](const RowPlace &place) { store(rows.load(input, place), place.column); });
   int64_t end = llvm::alignTo(columns, 32);
   for (int64_t column = llvm::alignTo(columns, lanes); column < end; column += lanes)
     store(rows.zero(), rows.index.constant(column));

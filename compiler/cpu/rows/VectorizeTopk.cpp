@@ -7,12 +7,10 @@
 // Nothing is written but places, and choices are few.
 #include "compiler/cpu/rows/Rows.h"
 #include "compiler/cpu/vectors/RowVectors.h"
-#include "compiler/kernels/VectorizeRegion.h"
 #include "dialect/Choices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <limits>
 
 using namespace mlir;
@@ -25,7 +23,7 @@ class TopkEmitter {
 public:
   TopkEmitter(TopkRowOp op, const RowVectors &rows)
       : op(op), rows(rows), index(rows.index), builder(index.builder), loc(index.loc),
-        lanes(rows.target.lanes), nothing(repeat(number(-infinity))), beyond(repeat(i32(most))) {}
+        nothing(repeat(number(-infinity))), beyond(repeat(i32(most))) {}
 
   void run();
 
@@ -40,7 +38,7 @@ private:
   /// The first of what comes after `last`.
   State next(const State &last);
   /// The vector at a place of the row, NaN being -inf.
-  State load(Value input, const VectorPlace &place);
+  State load(Value input, const RowPlace &place);
   /// Whether `a` comes before `b`.
   Value isBefore(const State &a, const State &b);
   State select(Value condition, const State &a, const State &b) {
@@ -56,14 +54,13 @@ private:
   Value i32(int32_t value) {
     return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value));
   }
-  Value repeat(Value scalar) { return splat(builder, loc, scalar, lanes); }
+  Value repeat(Value scalar) { return rows.repeat(scalar); }
 
   TopkRowOp op;
   const RowVectors &rows;
   IndexBuilder index;
   OpBuilder &builder;
   Location loc;
-  int64_t lanes;
   Value nothing, beyond; ///< what no lane has found yet
 };
 
@@ -78,34 +75,30 @@ Value TopkEmitter::isBefore(const State &a, const State &b) {
                               isSame);
 }
 
-TopkEmitter::State TopkEmitter::load(Value input, const VectorPlace &place) {
+TopkEmitter::State TopkEmitter::load(Value input, const RowPlace &place) {
   Value x = rows.load(input, place, nothing);
   Value isNan = compare(arith::CmpFPredicate::UNO, x, x);
-  auto wide = VectorType::get({lanes}, builder.getIndexType());
-  Value lane =
-      arith::IndexCastOp::create(builder, loc, VectorType::get({lanes}, builder.getI32Type()),
-                                 vector::StepOp::create(builder, loc, wide));
-  return {arith::SelectOp::create(builder, loc, isNan, nothing, x),
-          arith::AddIOp::create(builder, loc, lane, repeat(place.column))};
+  return {arith::SelectOp::create(builder, loc, isNan, nothing, x), rows.columnsAt(place)};
 }
 
 TopkEmitter::State TopkEmitter::next(const State &last) {
   Value columns = index.dim(op.getInput(), 0), input = rows.prepare(op.getInput());
   State before{repeat(last.value), repeat(last.place)};
-  SmallVector<Value> parts = rows.forEachVector(
-      columns, 2, {nothing, beyond}, [&](const VectorPlace &place, ValueRange found) {
-        State x = load(input, place), best{found[0], found[1]};
-        Value isNext = arith::AndIOp::create(builder, loc, isBefore(before, x), isBefore(x, best));
-        if (place.mask)
-          isNext = arith::AndIOp::create(builder, loc, isNext, place.mask);
-        best = select(isNext, x, best);
-        return SmallVector<Value>{best.value, best.place};
-      });
-  State best{parts[0], parts[1]};
-  for (size_t i = 2; i < parts.size(); i += 2) {
-    State other{parts[i], parts[i + 1]};
+  auto step = [&](const RowPlace &place, ValueRange found) {
+    State x = load(input, place), best{found[0], found[1]};
+    Value isNext = arith::AndIOp::create(builder, loc, isBefore(before, x), isBefore(x, best));
+    if (place.mask)
+      isNext = arith::AndIOp::create(builder, loc, isNext, place.mask);
+    best = select(isNext, x, best);
+    return RowFold::State{best.value, best.place};
+  };
+  auto join = [&](ValueRange a, ValueRange b) {
+    State best{a[0], a[1]}, other{b[0], b[1]};
     best = select(isBefore(other, best), other, best);
-  }
+    return RowFold::State{best.value, best.place};
+  };
+  RowFold::State found = rows.fold(columns, 2, RowFold{{nothing, beyond}, step, join});
+  State best{found[0], found[1]};
   Value value = rows.acrossLanes(best.value, [&](Value a, Value b) -> Value {
     return arith::MaximumFOp::create(builder, loc, a, b);
   });

@@ -4,6 +4,7 @@
 // vector is masked.
 #include "compiler/cpu/vectors/RowVectors.h"
 #include "compiler/cpu/vectors/BfloatPairs.h"
+#include "compiler/kernels/VectorizeRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -66,7 +67,7 @@ std::pair<Value, Value> RowVectors::apart(Value row, Value column) const {
   return {buffer, arith::MulIOp::create(builder, index.loc, lanes, strides)};
 }
 
-Value RowVectors::load(Value row, const VectorPlace &place, Value rest) const {
+Value RowVectors::load(Value row, const RowPlace &place, Value rest) const {
   OpBuilder &builder = index.builder;
   auto type = VectorType::get({target.lanes}, getElementTypeOrSelf(row.getType()));
   if (!isa<MemRefType>(row.getType())) {
@@ -88,14 +89,14 @@ Value RowVectors::load(Value row, const VectorPlace &place, Value rest) const {
                                       rest);
 }
 
-void RowVectors::prefetchNextRow(Value row, Value columns, const VectorPlace &place) const {
+void RowVectors::prefetchNextRow(Value row, Value columns, const RowPlace &place) const {
   if (strideOf(row) != 1)
     return;
   memref::PrefetchOp::create(index.builder, index.loc, row, index.add(place.column, columns),
                              /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
 }
 
-void RowVectors::store(Value vector, Value row, const VectorPlace &place) const {
+void RowVectors::store(Value vector, Value row, const RowPlace &place) const {
   OpBuilder &builder = index.builder;
   if (getElementTypeOrSelf(row.getType()).isInteger(16) &&
       getElementTypeOrSelf(vector.getType()).isF32())
@@ -111,7 +112,28 @@ void RowVectors::store(Value vector, Value row, const VectorPlace &place) const 
   }
 }
 
-Value RowVectors::acrossLanes(Value vector, llvm::function_ref<Value(Value, Value)> combine) const {
+void RowVectors::storeNumber(Value number, Value row, Value column) const {
+  memref::StoreOp::create(index.builder, index.loc, number, row, column);
+}
+
+Value RowVectors::repeat(Value number) const {
+  return splat(index.builder, index.loc, number, target.lanes);
+}
+
+Value RowVectors::columnsAt(const RowPlace &place) const {
+  OpBuilder &builder = index.builder;
+  auto places = VectorType::get({target.lanes}, builder.getI32Type());
+  Value lanes = vector::StepOp::create(builder, index.loc,
+                                       VectorType::get({target.lanes}, builder.getIndexType()));
+  lanes = arith::IndexCastOp::create(builder, index.loc, places, lanes);
+  return arith::AddIOp::create(builder, index.loc, lanes, repeat(place.column));
+}
+
+Value RowVectors::apply(Region &body, ValueRange elements) const {
+  return vectorizeRegion(index.builder, body, elements, target.lanes);
+}
+
+Value RowVectors::acrossLanes(Value vector, Combine combine) const {
   OpBuilder &builder = index.builder;
   for (int64_t half = target.lanes / 2; half >= 1; half /= 2) {
     auto part = [&](int64_t from) -> Value {
@@ -120,12 +142,6 @@ Value RowVectors::acrossLanes(Value vector, llvm::function_ref<Value(Value, Valu
     vector = combine(part(0), part(half));
   }
   return vector::ExtractOp::create(builder, index.loc, vector, 0);
-}
-
-Value RowVectors::sumOfLanes(Value vector) const {
-  return acrossLanes(vector, [&](Value a, Value b) -> Value {
-    return arith::AddFOp::create(index.builder, index.loc, a, b);
-  });
 }
 
 Value RowVectors::firstLanes(Value count) const {
@@ -138,20 +154,39 @@ Value RowVectors::firstLanes(Value count) const {
   return vector::ConstantMaskOp::create(index.builder, index.loc, bits, *constant);
 }
 
-SmallVector<VectorPlace> RowVectors::placesIn(Value columns, int64_t most) const {
+void RowVectors::forEach(Value columns, int64_t unroll,
+                         llvm::function_ref<void(const RowPlace &)> body) const {
+  forEachVector(columns, unroll, {}, [&](const RowPlace &place, ValueRange) {
+    body(place);
+    return SmallVector<Value>{};
+  });
+}
+
+void RowVectors::forPlaces(Value columns, int64_t most,
+                           llvm::function_ref<void(ArrayRef<RowPlace>)> body) const {
   std::optional<int64_t> size = constantIndex(columns);
   int64_t vectors = size ? llvm::divideCeil(*size, target.lanes) : most;
-  SmallVector<VectorPlace> places;
+  SmallVector<RowPlace> places;
   for (int64_t i = 0; i < vectors; ++i) {
     Value column = index.constant(i * target.lanes);
     places.push_back({column, firstLanes(index.sub(columns, column))});
   }
-  return places;
+  body(places);
+}
+
+RowFold::State RowVectors::fold(Value columns, int64_t unroll, const RowFold &fold,
+                                ValueRange before) const {
+  SmallVector<Value> found = forEachVector(columns, unroll, fold.start, fold.step);
+  size_t each = fold.start.size();
+  RowFold::State total(ArrayRef(found).take_front(each));
+  for (size_t i = each; i < found.size(); i += each)
+    total = fold.join(total, ArrayRef(found).slice(i, each));
+  return before.empty() ? total : fold.join(before, total);
 }
 
 SmallVector<Value> RowVectors::forEachVector(
     Value columns, int64_t unroll, ArrayRef<Value> inits,
-    llvm::function_ref<SmallVector<Value>(const VectorPlace &, ValueRange)> body) const {
+    llvm::function_ref<SmallVector<Value>(const RowPlace &, ValueRange)> body) const {
   OpBuilder &builder = index.builder;
   int64_t lanes = target.lanes, each = inits.size();
   SmallVector<Value> values;

@@ -14,9 +14,9 @@ KernelLaunches launchesOfRows(mlir::Operation *kernel);
 /// Writes the code of a sort by expert before it; a context's threads are warps.
 void emitWarpGroup(GroupKernelOp op, const TilingContext &context);
 
-/// Write the code of one tile before it, in which a builder stands.
-void emitWarpRow(ReduceRowOp op, mlir::OpBuilder &builder);
-void emitWarpRow(SoftmaxRowOp op, mlir::OpBuilder &builder);
+/// Write the code of one tile before it, in which a builder stands. Other tiles have formulas that
+/// CPUs share (compiler/kernels/rows).
+void emitWarpRow(QuantizeRowOp op, mlir::OpBuilder &builder);
 void emitWarpRow(TopkRowOp op, mlir::OpBuilder &builder);
 
 } // namespace attn
