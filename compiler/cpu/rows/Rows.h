@@ -16,6 +16,7 @@ mlir::LogicalResult vectorizeRowTiles(mlir::Operation *root, const CpuTarget &ta
 void emitRound(RoundRowOp op, const RowVectors &rows);
 void emitQuantize(QuantizeRowOp op, const RowVectors &rows);
 void emitTopk(TopkRowOp op, const RowVectors &rows);
-void emitRotary(RotaryRowOp op, const RowVectors &rows);
+/// A rotary row whose pairs are neighbouring columns.
+void emitNeighbours(RotaryRowOp op, const RowVectors &rows);
 
 } // namespace attn

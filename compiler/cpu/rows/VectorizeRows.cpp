@@ -10,42 +10,27 @@
 using namespace mlir;
 using namespace attn;
 
-static LogicalResult emitMap(MapRowOp op, const RowVectors &lanes) {
-  const CpuTarget &target = lanes.target;
-  // Gathers are of 32 and 64 bits, and AVX2 has no scatters.
+/// Gathers are of 32 and 64 bits, and AVX2 has no scatters.
+static void remarkApart(MapRowOp op, const CpuTarget &target) {
   auto isApart = [&](Value row) {
     bool isNarrow = cast<MemRefType>(row.getType()).getElementTypeBitWidth() < 32;
     return (isNarrow || !target.avx512) && strideOf(row) != 1 && strideOf(row) != 0;
   };
   if (isApart(op.getOut()) || llvm::any_of(op.getInputs(), isApart))
     remarkScalar(op, target.name, "vectors are only of elements that lie side by side");
-  SmallVector<Value> rows;
-  for (Value input : op.getInputs())
-    rows.push_back(lanes.prepare(input));
-  bool isWhole = true;
-  lanes.forEach(lanes.index.dim(op.getOut(), 0), 2, [&](const RowPlace &place) {
-    SmallVector<Value> elements;
-    for (Value row : rows)
-      elements.push_back(lanes.load(row, place));
-    if (Value result = lanes.apply(op.getBody(), elements))
-      lanes.store(result, op.getOut(), place);
-    else
-      isWhole = false;
-  });
-  return success(isWhole);
 }
 
 static LogicalResult emitTile(RowTileOpInterface tile, const RowVectors &rows) {
   if (auto map = dyn_cast<MapRowOp>(*tile))
-    return emitMap(map, rows);
+    remarkApart(map, rows.target);
   if (auto round = dyn_cast<RoundRowOp>(*tile))
     emitRound(round, rows);
   else if (auto quantize = dyn_cast<QuantizeRowOp>(*tile))
     emitQuantize(quantize, rows);
   else if (auto topk = dyn_cast<TopkRowOp>(*tile))
     emitTopk(topk, rows);
-  else if (auto rotary = dyn_cast<RotaryRowOp>(*tile))
-    emitRotary(rotary, rows);
+  else if (auto rotary = dyn_cast<RotaryRowOp>(*tile); rotary && rotary.getInterleaved())
+    emitNeighbours(rotary, rows);
   else
     return emitRow(tile, rows);
   return success();

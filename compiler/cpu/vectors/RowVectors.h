@@ -32,6 +32,7 @@ public:
   /// What is asked for is that of the next row, or near it where rows are further apart.
   void prefetchNextRow(Value row, Value columns, const RowPlace &place) const override;
 
+  bool areVectors() const override { return true; }
   Value repeat(Value number) const override;
   Value columnsAt(const RowPlace &place) const override;
   Value acrossLanes(Value vector, Combine combine) const override;

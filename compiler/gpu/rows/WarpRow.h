@@ -21,6 +21,7 @@ public:
   void store(Value value, Value row, const RowPlace &place) const override;
   void storeNumber(Value number, Value row, Value column) const override;
 
+  bool areVectors() const override { return false; }
   Value repeat(Value number) const override;
   Value columnsAt(const RowPlace &place) const override { return repeat(place.column); }
   /// All threads get the result.

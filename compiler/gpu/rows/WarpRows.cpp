@@ -5,61 +5,17 @@
 // have.
 #include "compiler/gpu/rows/Rows.h"
 #include "compiler/gpu/rows/WarpRow.h"
-#include "compiler/gpu/threads/Warp.h"
-#include "compiler/kernels/FloatArithmetic.h"
 #include "compiler/kernels/TileRows.h"
-#include "compiler/kernels/VectorizeRegion.h"
 #include "compiler/kernels/rows/RowKernels.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace attn;
-
-static void emitMap(MapRowOp op, OpBuilder &builder) {
-  Location loc = op.getLoc();
-  Warp warp(builder, loc);
-  warp.forEach(warp.index.dim(op.getOut(), 0), [&](Value column) {
-    SmallVector<Value> elements;
-    for (Value input : op.getInputs())
-      elements.push_back(memref::LoadOp::create(builder, loc, input, column));
-    Value result = inlineHook(builder, op.getBody(), elements, {}, {});
-    memref::StoreOp::create(builder, loc, result, op.getOut(), column);
-  });
-}
-
-static void emitRotary(RotaryRowOp op, OpBuilder &builder) {
-  Warp warp(builder, op.getLoc());
-  FloatArithmetic math(builder, op.getLoc());
-  const IndexBuilder &index = warp.index;
-  Value pairs = index.dim(op.getCos(), 0), two = index.constant(2), one = index.constant(1);
-  warp.forEach(pairs, [&](Value pair) {
-    Value first = op.getInterleaved() ? index.mul(pair, two) : pair,
-          second = index.add(first, op.getInterleaved() ? one : pairs);
-    Value a = warp.load(op.getInput(), first), b = warp.load(op.getInput(), second);
-    Value cos = warp.load(op.getCos(), pair), sin = warp.load(op.getSin(), pair);
-    Value negated = math.neg(math.mul(b, sin));
-    warp.store(math.fma(a, cos, negated), op.getOut(), first);
-    warp.store(math.fma(b, cos, math.mul(a, sin)), op.getOut(), second);
-  });
-  Value turned = index.mul(pairs, two);
-  int64_t all = cast<MemRefType>(op.getOut().getType()).getDimSize(0);
-  if (2 * cast<MemRefType>(op.getCos().getType()).getDimSize(0) == all)
-    return;
-  warp.forEach(index.sub(index.constant(all), turned), [&](Value other) {
-    Value column = index.add(turned, other);
-    warp.store(warp.load(op.getInput(), column), op.getOut(), column);
-  });
-}
 
 static LogicalResult emitTile(RowTileOpInterface tile, OpBuilder &builder) {
   if (auto quantize = dyn_cast<QuantizeRowOp>(*tile))
     emitWarpRow(quantize, builder);
   else if (auto topk = dyn_cast<TopkRowOp>(*tile))
     emitWarpRow(topk, builder);
-  else if (auto map = dyn_cast<MapRowOp>(*tile))
-    emitMap(map, builder);
-  else if (auto rotary = dyn_cast<RotaryRowOp>(*tile))
-    emitRotary(rotary, builder);
   else
     return emitRow(tile, WarpRow(builder, tile->getLoc()));
   return success();

@@ -15,5 +15,6 @@ SmallVector<RowTileOpInterface> attn::rowTilesIn(Operation *root) {
 
 LogicalResult attn::emitRow(RowTileOpInterface tile, const RowLanes &lanes) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(tile)
-      .Case<NormRowOp, SoftmaxRowOp, ReduceRowOp>([&](auto op) { return emitRow(op, lanes); });
+      .Case<NormRowOp, SoftmaxRowOp, ReduceRowOp, MapRowOp, RotaryRowOp>(
+          [&](auto op) { return emitRow(op, lanes); });
 }

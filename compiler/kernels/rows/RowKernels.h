@@ -21,5 +21,11 @@ mlir::LogicalResult emitRow(RowTileOpInterface tile, const RowLanes &lanes);
 mlir::LogicalResult emitRow(NormRowOp op, const RowLanes &lanes);
 mlir::LogicalResult emitRow(SoftmaxRowOp op, const RowLanes &lanes);
 mlir::LogicalResult emitRow(ReduceRowOp op, const RowLanes &lanes);
+mlir::LogicalResult emitRow(MapRowOp op, const RowLanes &lanes);
+/// Pairs of neighbouring columns need lanes that are not vectors.
+mlir::LogicalResult emitRow(RotaryRowOp op, const RowLanes &lanes);
+
+/// Copies the columns behind the pairs of a row.
+void copyBehindPairs(RotaryRowOp op, const RowLanes &lanes);
 
 } // namespace attn

@@ -55,6 +55,8 @@ public:
   /// Prefetches the elements that are `columns` behind a place, in the next row.
   virtual void prefetchNextRow(Value row, Value columns, const RowPlace &place) const {}
 
+  /// Whether a value of the lanes is a vector.
+  virtual bool areVectors() const = 0;
   /// A number in all lanes; an index becomes i32.
   virtual Value repeat(Value number) const = 0;
   /// The columns of the lanes, in i32.
