@@ -113,11 +113,12 @@ def Attn_ReductionAttr : EnumAttr<AttnDialect, Attn_Reduction, "reduction"> { le
 /// What a norm does with a row x of n elements.
 def Attn_NormKind : AttnEnum<"NormKind", "how rows are normalised", [
     I32EnumAttrCase<"Layer", 0, "layer">,         // (x - mean) / sqrt(variance + eps): Ba, Kiros, Hinton 2016
-    I32EnumAttrCase<"RootMeanSquare", 1, "rms"> // x / sqrt(mean of x^2 + eps): Zhang, Sennrich 2019
+    I32EnumAttrCase<"RootMeanSquare", 1, "rms">,  // x / sqrt(mean of x^2 + eps): Zhang, Sennrich 2019
+    I32EnumAttrCase<"Euclidean", 2, "l2">         // x / max(sqrt(sum of x^2), eps): torch.nn.functional.normalize
 ]>;
 
 def Attn_NormAttr : AttnAttr<"Norm", "norm"> {
-  let summary = "a norm: its kind, what is added under the root, and to its weights";
+  let summary = "a norm: its kind, the number that keeps it from dividing by 0, and what is added to its weights";
   let description = [{
     A row becomes normalised(x) * (offset + weight) + bias; without weights or biases these are 1 and 0. `eps` is at least 0; no `offset` is 0.
   }];

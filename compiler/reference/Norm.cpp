@@ -2,6 +2,7 @@
 //
 // attn.norm: rows normalised, times weights, plus biases.
 #include "compiler/reference/Scope.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -27,10 +28,12 @@ static double varianceOf(ArrayRef<double> row, double mean) {
 static std::vector<double> normalised(ArrayRef<double> row, NormAttr norm) {
   std::vector<double> result;
   bool isCentred = norm.getKind() == NormKind::Layer; // about 0, the variance is the mean square
-  double mean = isCentred ? meanOf(row) : 0,
-         deviation = std::sqrt(varianceOf(row, mean) + norm.eps());
+  double mean = isCentred ? meanOf(row) : 0, variance = varianceOf(row, mean);
+  double divisor = norm.getKind() == NormKind::Euclidean
+                       ? std::max(std::sqrt(variance * row.size()), norm.eps()) // NaN stays NaN
+                       : std::sqrt(variance + norm.eps());
   for (double x : row)
-    result.push_back((x - mean) / deviation);
+    result.push_back((x - mean) / divisor);
   return result;
 }
 

@@ -16,7 +16,15 @@ LogicalResult NormAttr::verify(function_ref<InFlightDiagnostic()> emitError, Nor
 }
 
 llvm::StringRef NormAttr::title() const {
-  return getKind() == NormKind::RootMeanSquare ? "rms norm" : "norm";
+  switch (getKind()) {
+  case NormKind::Layer:
+    return "norm";
+  case NormKind::RootMeanSquare:
+    return "rms norm";
+  case NormKind::Euclidean:
+    return "l2 norm";
+  }
+  llvm_unreachable("all kinds of norms have a title");
 }
 
 LogicalResult NormOp::verify() {

@@ -24,3 +24,10 @@ func.func @alone(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x4
   %r = attn.norm %x <layer, eps = 1.0e-5> over 1 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>
   return %r : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>
 }
+
+// CHECK-LABEL: func @length
+func.func @length(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> {
+  // CHECK: attn.norm %{{.*}} <l2, eps = 1.000000e-03 : f64> over 2 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>
+  %r = attn.norm %x <l2, eps = 1.0e-3> over 2 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>
+  return %r : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>
+}

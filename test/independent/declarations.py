@@ -3,7 +3,7 @@
 from parser import ExpressionReader
 from syntax import Binding, Declaration
 
-STARTS = set("""dim dyn linear embedding param layernorm rmsnorm stack part block cell score bias mask ignore image entry forward
+STARTS = set("""dim dyn linear embedding param layernorm rmsnorm l2norm stack part block cell score bias mask ignore image entry forward
 cache state table let return""".split())
 
 
@@ -40,7 +40,7 @@ class FileReader(ExpressionReader):
         if word not in STARTS:
             self.fail("expected a declaration")
         self.place += 1
-        method = {"layernorm": "norm", "rmsnorm": "norm", "score": "hook", "bias": "hook", "mask": "hook"}.get(word, word + "_")
+        method = {"layernorm": "norm", "rmsnorm": "norm", "l2norm": "norm", "score": "hook", "bias": "hook", "mask": "hook"}.get(word, word + "_")
         made = getattr(self, method)(word, line)
         return made if isinstance(made, list) else [made]
 

@@ -294,8 +294,8 @@ class Model:
             keys, rows = (self.tensor(argument.value, frame) for argument in expr.arguments)
             return {"push": push, "once": once}[path.parts[1]](frame, use[1], expr, keys, rows, along)
         found = frame.find(path.name)
-        if found and found[0] in ("linear", "layernorm", "rmsnorm", "embedding"):
-            apply = {"linear": apply_linear, "layernorm": apply_norm, "rmsnorm": apply_norm, "embedding": apply_embedding}[found[0]]
+        if found and found[0] in ("linear", "layernorm", "rmsnorm", "l2norm", "embedding"):
+            apply = {"linear": apply_linear, "embedding": apply_embedding}.get(found[0], apply_norm)
             return apply(found[1], found[2], self.tensor(expr.arguments[0].value, frame))
         if found and found[0] in ("block", "part", "stack"):
             values = [self.evaluate(a.value, frame) for a in expr.arguments if a.name is None]

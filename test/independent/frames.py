@@ -7,7 +7,7 @@ from sizes import Axis, Problem, Size, holds, size_of
 from syntax import Expr
 
 HOOKS = ("score", "bias", "mask")
-SCOPED = HOOKS + ("dim", "dyn", "linear", "embedding", "param", "layernorm", "rmsnorm", "stack", "part", "block", "table", "cache")
+SCOPED = HOOKS + ("dim", "dyn", "linear", "embedding", "param", "layernorm", "rmsnorm", "l2norm", "stack", "part", "block", "table", "cache")
 _numbers = itertools.count(1)
 
 

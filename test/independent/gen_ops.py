@@ -109,10 +109,11 @@ def norm(scope, x=None):
     axes = scope.rng.some(static, 2 if len(static) > 1 and scope.rng.chance(0.15) else 1)
     name = parameter_path(scope, "ln")
     eps = scope.rng.pick(["", " eps 1e-6", " eps 0.01", " eps 1e-5"])
-    kind = scope.rng.pick(["layernorm", "layernorm", "rmsnorm"])
+    kind = scope.rng.pick(["layernorm", "layernorm", "rmsnorm", "l2norm"])
     lacking = scope.rng.pick(["", "", "", "", " no bias", " no weight", " no weight no bias"])
-    lacking = lacking if kind == "layernorm" else lacking.replace(" no bias", "")
-    offset = scope.rng.pick([" offset 1", " offset 0.5"]) if "weight" not in lacking and scope.rng.chance(0.15) else ""
+    lacking = {"layernorm": lacking, "rmsnorm": lacking.replace(" no bias", ""), "l2norm": ""}[kind]
+    has_weight = kind != "l2norm" and "weight" not in lacking
+    offset = scope.rng.pick([" offset 1", " offset 0.5"]) if has_weight and scope.rng.chance(0.15) else ""
     scope.declare(f"{kind} {name}: {', '.join(axes)}{eps}{offset}{lacking}", True)
     return scope.let(f"{name}({x.text})", [axis for axis in x.axes if axis not in axes] + axes)
 

@@ -175,7 +175,7 @@ def read_all(frame):
             param(decl, frame)
         elif decl.kind == "embedding":
             embedding_rows(decl, frame)
-        elif decl.kind in ("layernorm", "rmsnorm"):
+        elif decl.kind in ("layernorm", "rmsnorm", "l2norm"):
             norm_parameters(decl, frame)
         elif decl.kind in ("score", "bias", "mask") and frame.tag:
             for captured in decl.captured:
@@ -189,7 +189,7 @@ def norm_parameters(decl, frame):
     """The axes of a norm, then its weights and biases, 1 and 0 where it has none."""
     axes = [axis_of(expr, frame) for expr in decl.axes]
     def rows(what, otherwise):
-        if what in decl.without or (what, decl.kind) == ("bias", "rmsnorm"):
+        if what in decl.without or decl.kind == "l2norm" or (what, decl.kind) == ("bias", "rmsnorm"):
             return Tensor(axes, np.full(sizes(axes), otherwise, np.float64))
         return Tensor(axes, stored(tensor_name(decl, frame, what), frame, sizes(axes)))
     return axes, rows("weight", 1), rows("bias", 0)
@@ -207,11 +207,13 @@ def apply_linear(decl, frame, x):
 
 def apply_norm(decl, frame, x):
     axes, scale, shift = norm_parameters(decl, frame)
-    is_layer = decl.kind == "layernorm"
-    eps = frame.model.evaluate(decl.eps, frame) if decl.eps else 1e-5 if is_layer else 2.0 ** -23
+    eps = frame.model.evaluate(decl.eps, frame) if decl.eps else {"layernorm": 1e-5, "rmsnorm": 2.0 ** -23, "l2norm": 1e-12}[decl.kind]
     places = tuple(x.place(axis) for axis in axes)
-    centred = x.data - x.data.mean(places, keepdims=True) if is_layer else x.data
-    data = centred / np.sqrt((centred ** 2).mean(places, keepdims=True) + eps)
+    data = x.data - x.data.mean(places, keepdims=True) if decl.kind == "layernorm" else x.data
+    if decl.kind == "l2norm":
+        data = data / np.maximum(np.sqrt((data ** 2).sum(places, keepdims=True)), eps)
+    else:
+        data = data / np.sqrt((data ** 2).mean(places, keepdims=True) + eps)
     offset = frame.model.evaluate(decl.offset, frame) if decl.offset else 0
     normed = Tensor(x.axes, data * (offset + scale.spread(x.axes)) + shift.spread(x.axes))
     return normed.in_order([axis for axis in x.axes if axis not in axes] + axes)  # as after a linear map

@@ -152,8 +152,8 @@ Layout Formatter::head(const ParamDecl &decl) {
 }
 
 Layout Formatter::head(const NormDecl &decl) {
-  Layout layout = concat({decl.norm == NormDecl::Norm::Layer ? "layernorm " : "rmsnorm ",
-                          names(decl.names), ": ", expressions(decl.dims, true)});
+  Layout layout = concat(
+      {NormDecl::wordOf(decl.norm), " ", names(decl.names), ": ", expressions(decl.dims, true)});
   if (decl.eps)
     layout.add(" eps ").add(expr(*decl.eps));
   if (decl.offset)

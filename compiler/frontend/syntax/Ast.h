@@ -185,10 +185,19 @@ struct ParamDecl : Item {
   static bool classof(const Item *i) { return i->kind == Kind::Param; }
 };
 
-/// `layernorm norm1, norm2: D eps 1e-6`, `layernorm norm: D no bias`, `rmsnorm norm: D offset 1`
+/// `layernorm norm1, norm2: D eps 1e-6`, `layernorm norm: D no bias`, `rmsnorm norm: D offset 1`,
+/// `l2norm unit: D`
 struct NormDecl : Item {
   /// Which norm it is.
-  enum class Norm { Layer, RootMeanSquare };
+  enum class Norm { Layer, RootMeanSquare, Euclidean };
+  /// The word that begins its declaration.
+  static llvm::StringRef wordOf(Norm norm) {
+    return norm == Norm::Layer ? "layernorm" : norm == Norm::RootMeanSquare ? "rmsnorm" : "l2norm";
+  }
+  /// Whether a norm has weights, or biases, where its declaration does not say `no`.
+  static bool mayHave(Norm norm, llvm::StringRef part) {
+    return norm == Norm::Layer || (norm == Norm::RootMeanSquare && part == "weight");
+  }
   Norm norm;
   std::vector<Path> names;
   std::vector<ExprPtr> dims;
@@ -197,9 +206,8 @@ struct NormDecl : Item {
   /// `no bias`: the words behind each `no`, `weight` or `bias`, none twice.
   std::vector<Name> without;
   bool lacks(llvm::StringRef part) const {
-    if (norm == Norm::RootMeanSquare && part == "bias")
-      return true;
-    return llvm::any_of(without, [&](const Name &name) { return name.text == part; });
+    return !mayHave(norm, part) ||
+           llvm::any_of(without, [&](const Name &name) { return name.text == part; });
   }
   Binding binding;
   NormDecl(SourceRange keyword, Norm norm) : Item(Kind::Norm, keyword), norm(norm) {}

@@ -187,19 +187,23 @@ static void parseLacking(Parser &parser, NormDecl &norm) {
                        "expected `weight` or `bias` behind `no`, but got " + parser.found());
       return;
     }
-    if (norm.norm == NormDecl::Norm::RootMeanSquare && parser.isWord("bias"))
-      parser.errorHere(DiagCode::UnexpectedToken, "`rmsnorm` has no bias anyway");
-    else if (norm.lacks(parser.current().text))
+    std::string part = parser.current().text.str();
+    if (!NormDecl::mayHave(norm.norm, part))
       parser.errorHere(DiagCode::UnexpectedToken,
-                       "`no " + parser.current().text.str() + "` stands here already");
+                       "`" + NormDecl::wordOf(norm.norm).str() + "` has no " + part + " anyway");
+    else if (norm.lacks(part))
+      parser.errorHere(DiagCode::UnexpectedToken, "`no " + part + "` stands here already");
     else
-      norm.without.push_back({parser.current().text.str(), parser.current().range});
+      norm.without.push_back({part, parser.current().range});
     parser.consume();
   }
 }
 
 ItemPtr parseNorm(Parser &parser) {
-  auto kind = parser.isWord("layernorm") ? NormDecl::Norm::Layer : NormDecl::Norm::RootMeanSquare;
+  NormDecl::Norm kind = NormDecl::Norm::Layer;
+  for (auto other : {NormDecl::Norm::RootMeanSquare, NormDecl::Norm::Euclidean})
+    if (parser.isWord(NormDecl::wordOf(other)))
+      kind = other;
   auto norm = std::make_unique<NormDecl>(parser.consume().range, kind);
   norm->names = parsePaths(parser, "the name of a normalisation");
   if (!expectColon(parser, norm->names, "D"))

@@ -37,7 +37,7 @@ ast::ItemPtr parseParam(Parser &parser);
 /// `state`.
 ast::ItemPtr parseState(Parser &parser);
 
-/// `layernorm` or `rmsnorm`.
+/// `layernorm`, `rmsnorm` or `l2norm`.
 ast::ItemPtr parseNorm(Parser &parser);
 
 /// `stack`.

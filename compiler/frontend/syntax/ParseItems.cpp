@@ -31,6 +31,7 @@ static const ItemRule itemRules[] = {
     {"param", InModel | InBlock, parseParam},
     {"layernorm", InModel | InBlock, parseNorm},
     {"rmsnorm", InModel | InBlock, parseNorm},
+    {"l2norm", InModel | InBlock, parseNorm},
     {"stack", InModel | InBlock, parseStack},
     {"part", InModel | InBlock, parsePart},
     {"block", InFile | InModel, parseBlock},

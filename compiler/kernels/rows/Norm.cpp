@@ -26,6 +26,11 @@ private:
   using Normalise = std::function<Value(Value)>;
   Normalise layerNorm();
   Normalise rmsNorm();
+  Normalise l2Norm();
+  Normalise normaliser();
+  /// Elements times a number.
+  Normalise times(Value scale);
+  Value sumOfSquares();
   /// 1 / sqrt(variance + eps)
   Value inverseRoot(Value variance) {
     Value deviation = math.sqrt(math.add(variance, lanes.number(op.getNorm().eps())));
@@ -78,9 +83,9 @@ NormEmitter::Normalise NormEmitter::layerNorm() {
   return [=](Value x) { return math.fma(math.sub(x, mean), scales, offset); };
 }
 
-// The row comes from memory in the first sweep, which asks for the next one, and from the nearest
-// cache in the second: normalised = x / sqrt(sum(x^2) / N + eps)
-NormEmitter::Normalise NormEmitter::rmsNorm() {
+// The row comes from memory in this sweep, which asks for the next one, and from the nearest cache
+// in the one that writes.
+Value NormEmitter::sumOfSquares() {
   Value none = lanes.repeat(lanes.number(0));
   auto plus = [&](Value a, Value b) { return math.add(a, b); };
   Value squares = lanes.fold(columns, 4, none, plus, [&](const RowPlace &place, Value sum) {
@@ -88,9 +93,35 @@ NormEmitter::Normalise NormEmitter::rmsNorm() {
     lanes.prefetchNextRow(op.getInput(), columns, place);
     return math.fma(x, x, sum);
   });
-  Value scales =
-      lanes.repeat(inverseRoot(math.div(lanes.sumOfLanes(squares), lanes.asFloat(columns))));
+  return lanes.sumOfLanes(squares);
+}
+
+// normalised = x / sqrt(sum(x^2) / N + eps)
+NormEmitter::Normalise NormEmitter::rmsNorm() {
+  return times(inverseRoot(math.div(sumOfSquares(), lanes.asFloat(columns))));
+}
+
+// normalised = x / max(sqrt(sum(x^2)), eps)
+NormEmitter::Normalise NormEmitter::l2Norm() {
+  Value length = math.larger(math.sqrt(sumOfSquares()), lanes.number(op.getNorm().eps()));
+  return times(math.div(lanes.number(1), length));
+}
+
+NormEmitter::Normalise NormEmitter::times(Value scale) {
+  Value scales = lanes.repeat(scale);
   return [=](Value x) { return math.mul(x, scales); };
+}
+
+NormEmitter::Normalise NormEmitter::normaliser() {
+  switch (op.getNorm().getKind()) {
+  case NormKind::Layer:
+    return layerNorm();
+  case NormKind::RootMeanSquare:
+    return rmsNorm();
+  case NormKind::Euclidean:
+    return l2Norm();
+  }
+  llvm_unreachable("all kinds of norms have a formula");
 }
 
 Value NormEmitter::scaleAndShift(Value normalised, const RowPlace &place,
@@ -110,7 +141,7 @@ void NormEmitter::run() {
   for (Value row : {op.getWeight(), op.getBias()})
     if (row)
       prepared[row] = lanes.prepare(row);
-  Normalise normalise = op.getNorm().getKind() == NormKind::Layer ? layerNorm() : rmsNorm();
+  Normalise normalise = normaliser();
   lanes.forEach(columns, 4, [&](const RowPlace &place) {
     Value y = normalise(lanes.loadFloats(input, place));
     lanes.store(scaleAndShift(y, place, prepared), op.getOut(), place);

@@ -14,23 +14,25 @@ INSTANTIATE_TEST_SUITE_P(Levels, NormKernelTest,
 
 /// A norm, as attn.norm has them.
 struct Norm {
-  bool isLayer = true;
+  const char *kind = "layer";
   bool hasWeight = true, hasBias = true;
   double offset = 0;
 
   /// Of one row.
   vector<double> of(const float *x, int64_t columns, const vector<float> &weight,
                     const vector<float> &bias, double eps) const {
-    double mean = 0, variance = 0;
-    for (int64_t i = 0; i < columns && isLayer; ++i)
+    llvm::StringRef name = kind;
+    double mean = 0, squares = 0;
+    for (int64_t i = 0; i < columns && name == "layer"; ++i)
       mean += x[i] / double(columns);
     for (int64_t i = 0; i < columns; ++i)
-      variance += (x[i] - mean) * (x[i] - mean) / double(columns);
+      squares += (x[i] - mean) * (x[i] - mean);
+    double divisor = name == "l2" ? std::fmax(std::sqrt(squares), eps)
+                                  : std::sqrt(squares / double(columns) + eps);
     vector<double> out(columns);
     for (int64_t i = 0; i < columns; ++i)
-      out[i] =
-          (x[i] - mean) / std::sqrt(variance + eps) * (hasWeight ? offset + double(weight[i]) : 1) +
-          (hasBias ? bias[i] : 0);
+      out[i] = (x[i] - mean) / divisor * (hasWeight ? offset + double(weight[i]) : 1) +
+               (hasBias ? bias[i] : 0);
     return out;
   }
 
@@ -51,13 +53,12 @@ struct Norm {
       return
     })",
                          arguments, columns, 3 * pitch, pitch, 3 * columns, row,
-                         part(hasWeight, "weight %weight"), part(hasBias, "bias %bias"),
-                         isLayer ? "layer" : "rms", eps, offset, part(hasWeight, "weight " + row),
-                         part(hasBias, "bias " + row));
+                         part(hasWeight, "weight %weight"), part(hasBias, "bias %bias"), kind, eps,
+                         offset, part(hasWeight, "weight " + row), part(hasBias, "bias " + row));
   }
 };
 
-constexpr Norm layerNorm, rmsNorm{false, true, false};
+constexpr Norm layerNorm, rmsNorm{"rms", true, false}, l2Norm{"l2", false, false};
 
 /// The largest error of a norm of rows with this mean and deviation.
 double normError(KernelRunner &runner, const Norm &norm, int64_t n, int64_t columns, int64_t pitch,
@@ -94,14 +95,16 @@ TEST_P(NormKernelTest, NormMatchesDouble) {
 }
 
 TEST_P(NormKernelTest, NormsOfAllForms) {
-  const Norm norms[] = {{true, false, true},
-                        {true, true, false},
-                        {true, false, false},
-                        {true, true, true, 1},
+  const Norm norms[] = {{"layer", false, true},
+                        {"layer", true, false},
+                        {"layer", false, false},
+                        {"layer", true, true, 1},
                         rmsNorm,
-                        {false, false, false},
-                        {false, true, false, 1},
-                        {false, true, false, -0.5}};
+                        {"rms", false, false},
+                        {"rms", true, false, 1},
+                        {"rms", true, false, -0.5},
+                        l2Norm,
+                        {"l2", true, true}};
   for (const Norm &norm : norms)
     for (int64_t columns : {1, 8, 65, 192, 1031}) {
       int64_t pitch = columns + 3, n = 2;
@@ -114,6 +117,24 @@ TEST_P(NormKernelTest, NormsOfAllForms) {
                   1e-6)
             << norm.text(columns, pitch, 1e-6);
     }
+}
+
+// A row that is shorter than eps is divided by eps, as torch.nn.functional.normalize does; a row of
+// zeros stays zeros.
+TEST_P(NormKernelTest, L2NormOfShortRows) {
+  const int64_t columns = 65, n = 1;
+  auto runner = KernelRunner::create(l2Norm.text(columns, columns, 1e-3), GetParam());
+  ASSERT_TRUE(runner);
+  for (float deviation : {0.0f, 1e-30f, 1e-6f, 1e-5f, 1e-3f, 1e15f}) {
+    vector<float> x = random(3 * columns, 0, deviation), out(3 * columns);
+    runner->run("norm", 1, nullptr, nullptr, n, x.data(), x.data(), x.data(), out.data());
+    for (int64_t row = 0; row < 3; ++row) {
+      vector<double> expected = l2Norm.of(&x[row * columns], columns, x, x, 1e-3);
+      for (int64_t i = 0; i < columns; ++i)
+        EXPECT_NEAR(out[row * columns + i], expected[i], 1e-6 * std::fabs(expected[i]))
+            << "deviation " << deviation;
+    }
+  }
 }
 
 TEST_P(NormKernelTest, NormOfOneLargeElement) {

@@ -206,6 +206,18 @@ mlir::Value applyLinear(Sema &sema, Decl &decl, const CallExpr &call, mlir::Valu
   return op.getResult();
 }
 
+static NormKind kindOf(NormDecl::Norm norm) {
+  switch (norm) {
+  case NormDecl::Norm::Layer:
+    return NormKind::Layer;
+  case NormDecl::Norm::RootMeanSquare:
+    return NormKind::RootMeanSquare;
+  case NormDecl::Norm::Euclidean:
+    return NormKind::Euclidean;
+  }
+  llvm_unreachable("all norms have a kind");
+}
+
 static SemaValue applyNorm(Sema &sema, Decl &decl, const CallExpr &call) {
   mlir::Value input = theArgument(sema, call, decl.name);
   if (!input || decl.wrong)
@@ -224,10 +236,9 @@ static SemaValue applyNorm(Sema &sema, Decl &decl, const CallExpr &call) {
     return SemaValue::wrong();
   }
   auto number = [&](double value) { return sema.builder.getF64FloatAttr(value); };
-  bool isCentred = llvm::cast<NormDecl>(decl.item)->norm == NormDecl::Norm::Layer;
-  auto norm = NormAttr::get(
-      sema.builder.getContext(), isCentred ? NormKind::Layer : NormKind::RootMeanSquare,
-      number(decl.eps), decl.offset != 0 ? number(decl.offset) : mlir::FloatAttr());
+  auto norm =
+      NormAttr::get(sema.builder.getContext(), kindOf(llvm::cast<NormDecl>(decl.item)->norm),
+                    number(decl.eps), decl.offset != 0 ? number(decl.offset) : mlir::FloatAttr());
   auto param = [&](const ParamRef &ref) {
     return ref.type ? getParam(sema, ref, loc) : mlir::Value();
   };

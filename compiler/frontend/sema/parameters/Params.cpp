@@ -17,6 +17,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <tuple>
 
 namespace attn::frontend {
 
@@ -28,10 +29,24 @@ static void setUpNorm(Sema &sema, Decl &decl, const Owner &owner, Scope &scope);
 
 static void setUpParam(Sema &sema, Decl &decl, const Owner &owner, Scope &scope);
 
+/// PyTorch's `eps` of a norm, and what it is for.
+static std::pair<double, std::string> epsOf(NormDecl::Norm norm) {
+  constexpr char root[] = ", of which the square root is taken";
+  switch (norm) {
+  case NormDecl::Norm::Layer:
+    return {1e-5, "it is added to the variance" + std::string(root)};
+  case NormDecl::Norm::RootMeanSquare:
+    return {0x1p-23, "it is added to the mean square" + std::string(root)};
+  case NormDecl::Norm::Euclidean:
+    return {1e-12, "a row whose length is less is divided by it"};
+  }
+  llvm_unreachable("all norms have an eps");
+}
+
 /// The numbers of a norm, `eps` and `offset`; false after an error.
 static bool readNumbers(Sema &sema, const NormDecl &norm, Decl &decl) {
-  bool isCentred = norm.norm == NormDecl::Norm::Layer;
-  decl.eps = isCentred ? 1e-5 : 0x1p-23; // PyTorch's
+  std::string use;
+  std::tie(decl.eps, use) = epsOf(norm.norm);
   bool isRight = true;
   if (norm.eps) {
     std::optional<double> eps = evalNumber(sema, *norm.eps, "`eps`");
@@ -40,17 +55,21 @@ static bool readNumbers(Sema &sema, const NormDecl &norm, Decl &decl) {
       sema.report
           .error(DiagCode::NormNumbers, norm.eps->range,
                  "`eps` is at least 0, but `" + sema.source.text(norm.eps->range) + "` is less")
-          .note("it is added to the " + std::string(isCentred ? "variance" : "mean square") +
-                ", of which the square root is taken");
+          .note(use);
     decl.eps = eps.value_or(0);
   }
   if (!norm.offset)
     return isRight;
-  if (norm.lacks("weight"))
-    sema.report
-        .error(DiagCode::NormNumbers, norm.offset->range,
-               "an offset is added to the weights, but `" + decl.name + "` has none")
-        .at(norm.without.front().range, "said here");
+  if (norm.lacks("weight")) {
+    Diagnostic &diagnostic =
+        sema.report.error(DiagCode::NormNumbers, norm.offset->range,
+                          "an offset is added to the weights, but `" + decl.name + "` has none");
+    if (NormDecl::mayHave(norm.norm, "weight"))
+      diagnostic.at(norm.without.front().range, "said here");
+    else
+      diagnostic.note("a norm that is declared by `" + NormDecl::wordOf(norm.norm).str() +
+                      "` has no weights");
+  }
   std::optional<double> offset = evalNumber(sema, *norm.offset, "`offset`");
   decl.offset = offset.value_or(0);
   return isRight && offset && !norm.lacks("weight");
