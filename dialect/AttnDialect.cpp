@@ -102,23 +102,6 @@ std::optional<Precision> attn::saidPrecision(Value weight) {
   return param ? param.getPrecision() : std::nullopt;
 }
 
-Type attn::panelElement(MLIRContext *context, Precision precision) {
-  switch (precision) {
-  case Precision::F32:
-  case Precision::TF32:
-    return Float32Type::get(context);
-  case Precision::BF16:
-    return IntegerType::get(context, 16);
-  case Precision::F16:
-    return Float16Type::get(context);
-  case Precision::Int8:
-  case Precision::Int8Groups:
-  case Precision::Int4:
-    return IntegerType::get(context, 8);
-  }
-  llvm_unreachable("every precision has its panels");
-}
-
 /// Whether a model may have tensors of `element`.
 static bool isModelElement(Type element) {
   return element.isF32() || element.isF16() || element.isBF16() || element.isInteger(1) ||

@@ -59,10 +59,6 @@ llvm::StringRef axisLabel(llvm::StringRef name);
 /// The precision that a weight is to be multiplied in, where its parameter says one.
 std::optional<Precision> saidPrecision(mlir::Value weight);
 
-/// What panels of a precision are made of: i8 holds a weight of int8 or two of int4, i16 the bits
-/// of bf16.
-mlir::Type panelElement(mlir::MLIRContext *context, Precision precision);
-
 /// A dynamic axis' size: scale * dim + offset, read from its name ("B", "2*T + 1", "S:T").
 struct LinearSize {
   llvm::StringRef dim;

@@ -22,14 +22,14 @@ def Attn_FactorBuffer : MemRefOf<[F32, BF16, F16, I16]>;
 def Attn_AnyBuffer : MemRefOf<[F32, BF16, F16, I8, I16, I32, I64]>;
 def Attn_IndexBuffer : MemRefOf<[I32, I64]>;
 
-/// Weights in f32, in the bits of bf16, in f16, or in int8 (compiler/transforms/ParameterLayout.h).
+/// Weights in f32, in the bits of bf16, in f16, or in int8 (runtime/include/attn/abi.h).
 def Attn_PanelBuffer : MemRefOf<[F32, I16, F16, I8]>;
 
 def Attn_SlotOp : AttnKernelOp<"slot", [Symbol]> {
   let summary = "where parameters lie in the packed block, and in which layout";
   let description = [{
     Bytes [offset + layer * layer_stride, + bytes). `width` 0: [k][columns] row-major, of f32, bf16 or f16; else panels [columns / width][k][width], the last padded
-    with zeros. `params` fill the columns one after the other; without any, elements are `angles`. Panels of another `precision` than f32: compiler/transforms/ParameterLayout.h.
+    with zeros. `params` fill the columns one after the other; without any, elements are `angles`. Panels of another `precision` than f32: runtime/include/attn/abi.h.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$params, OptionalAttr<Attn_AnglesAttr>:$angles, I64Attr:$k, I64Attr:$columns, I64Attr:$width,
                        DefaultValuedAttr<Attn_PrecisionAttr, "::attn::Precision::F32">:$precision, I64Attr:$bytes, I64Attr:$layers,

@@ -11,9 +11,9 @@
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/emit/SlotParts.h"
 #include "compiler/transforms/OutlineKernel.h"
-#include "dialect/AttnDialect.h"
 #include "dialect/Settings.h"
 #include "dialect/Unfold.h"
+#include "dialect/WeightFormat.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Path.h"
@@ -265,39 +265,16 @@ Constants TableWriter::parameters() {
   return table;
 }
 
-/// How the runtime packs panels of a precision that weights are stored in (slot_c3).
-static int32_t panelLayout(Precision stored) {
-  switch (stored) {
-  case Precision::F32:
-    return ATTN_PACK_PANELS;
-  case Precision::BF16:
-    return ATTN_PACK_PANELS_BF16;
-  case Precision::F16:
-    return ATTN_PACK_PANELS_F16;
-  case Precision::Int8:
-    return ATTN_PACK_PANELS_INT8;
-  case Precision::Int8Groups:
-    return ATTN_PACK_PANELS_INT8_GROUPS;
-  case Precision::Int4:
-    return ATTN_PACK_PANELS_INT4;
-  case Precision::TF32:
-    break;
-  }
-  llvm_unreachable("nothing is stored in tf32");
-}
-
-/// And rows (slot_c4, slot_c5).
-static int32_t rowLayout(SlotOp slot) {
+/// How the runtime packs a slot: panels of what weights are stored in (slot_c3), or rows (slot_c4,
+/// slot_c5).
+static int32_t layoutOf(SlotOp slot) {
   if (std::optional<AnglesAttr> angles = slot.getAngles())
     return angles->getFunction() == AngleFunction::Cosine ? ATTN_PACK_COSINES : ATTN_PACK_SINES;
-  Precision stored = slot.getPrecision();
-  return stored == Precision::F32    ? ATTN_PACK_ROWS
-         : stored == Precision::BF16 ? ATTN_PACK_ROWS_BF16
-                                     : ATTN_PACK_ROWS_F16;
+  const WeightFormat &format = formatOf(slot.getPrecision());
+  return slot.getWidth() ? format.layout : format.rows;
 }
 
 LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
-  int32_t layout = slot.getWidth() ? panelLayout(slot.getPrecision()) : rowLayout(slot);
   int64_t k = slot.getK(), column = 0;
   llvm::SmallVector<attn_abi_part> parts;
   for (auto name : slot.getParams().getAsRange<FlatSymbolRefAttr>()) {
@@ -325,7 +302,7 @@ LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
   packedBytes = std::max(packedBytes, (last + 63) / 64 * 64);
   slots.push_back(build.structure(
       {build.i64(slot.getOffset()), build.i64(slot.getLayerStride()), build.i64(slot.getBytes()),
-       build.i32(layers), build.i32(layout), build.i64(k), build.i64(slot.getColumns()),
+       build.i32(layers), build.i32(layoutOf(slot)), build.i64(k), build.i64(slot.getColumns()),
        build.i64(slot.getWidth()), build.i32(int64_t(parts.size())), build.array(table, "parts"),
        build.array(frequencies, "frequencies")}));
   return success();

@@ -35,11 +35,11 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
     shape.k *= size;
   shape.panels = llvm::divideCeil(shape.n, panelWidth);
   shape.precision = precision;
-  shape.isWidened = isHalf(shape.precision) && in.getElementType().isF32();
+  shape.isWidened = shape.format().isHalf() && in.getElementType().isF32();
   shape.keepsSums = result.getElementType().isF32();
-  if (shape.ks.back() % rowGranule(shape.precision) != 0)
+  if (shape.ks.back() % shape.format().rowGranule() != 0)
     return op->emitOpError("expected a multiple of ")
-           << rowGranule(shape.precision) << " contracted elements for panels of "
+           << shape.format().rowGranule() << " contracted elements for panels of "
            << packed.getElementType() << ", but got " << in;
   int64_t elements = shape.panels * shape.panelSteps() * shape.stepElements();
   if (packed.getRank() != 1 || packed.getDimSize(0) != elements)

@@ -20,15 +20,17 @@ struct LinearShape {
   bool isOfBytes = false;           ///< panels of groups, multiplied as int8
   bool keepsSums = true;            ///< `out` may hold sums of a part of k: it is f32, no capture
 
+  /// What the panels have.
+  const WeightFormat &format() const { return formatOf(precision); }
   /// Elements of the innermost contracted dim that one step takes, side by side in the panels.
-  int64_t group() const { return panelGroup(precision); }
+  int64_t group() const { return format().group(); }
   /// Elements of `panels` that a step takes of each column.
-  int64_t words() const { return panelWords(precision); }
+  int64_t words() const { return format().elementsPerWord(); }
   /// Steps along contracted dim `d`, and in all.
   int64_t steps(size_t d) const { return ks[d] / (d + 1 == ks.size() ? group() : 1); }
   int64_t steps() const { return k / group(); }
   /// Steps from one panel to the next.
-  int64_t panelSteps() const { return panelGroups(k, precision); }
+  int64_t panelSteps() const { return format().words(k); }
   /// Elements of `panels` that a step takes.
   int64_t stepElements() const { return panelWidth * words(); }
 

@@ -3,7 +3,7 @@
 // To add a level: a row here, a code in runtime/include/attn/abi.h, and what the runtime asks of
 // the CPU (runtime/base/Features*.cpp).
 #include "compiler/target/CpuTarget.h"
-#include "dialect/AttnDialect.h"
+#include "dialect/WeightFormat.h"
 #include "runtime/include/attn/abi.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -12,11 +12,6 @@
 namespace attn {
 
 using llvm::StringRef;
-
-// No level multiplies f16; tile registers, vdpbf16ps and bfmmla are of bf16.
-static constexpr Precision bytes[] = {Precision::Int8, Precision::Int8Groups, Precision::Int4};
-static constexpr Precision pairs[] = {Precision::BF16, Precision::Int8, Precision::Int8Groups,
-                                      Precision::Int4};
 
 static CpuTarget v3() {
   CpuTarget target{};
@@ -52,7 +47,7 @@ static CpuTarget vnniLevel() {
   target.suffix = ".vnni";
   target.features.push_back("+avx512vnni");
   target.hostFeatures.push_back("avx512vnni");
-  target.gains = bytes;
+  target.gainsBytes = true;
   target.dotBytes = "llvm.x86.avx512.vpdpbusd.512";
   return target;
 }
@@ -73,7 +68,7 @@ static CpuTarget bf16Level() {
   target.hostFeatures.push_back("avx512bf16");
   target.tune = "znver4";
   target.hostCpus = "znver";
-  target.gains = pairs;
+  target.gainsPairs = true;
   target.dotPairs = "llvm.x86.avx512bf16.dpbf16ps.512";
   addRounding(target);
   return target;
@@ -87,7 +82,7 @@ static CpuTarget amxLevel() {
   target.suffix = ".amx";
   target.features.append({"+avx512bf16", "+amx-tile", "+amx-bf16", "+amx-int8"});
   target.hostFeatures.append({"avx512bf16", "amx-tile", "amx-bf16", "amx-int8"});
-  target.gains = pairs;
+  target.gainsPairs = true;
   target.amx = true;
   addRounding(target);
   return target;
@@ -122,7 +117,7 @@ static CpuTarget neonMatrices() {
   target.features.append({"+i8mm", "+bf16"});
   target.tune = "neoverse-v1";
   target.hostFeatures.append({"i8mm", "bf16"});
-  target.gains = pairs;
+  target.gainsBytes = target.gainsPairs = true;
   target.roundsToBfloat = true;
   target.dotPairs = "llvm.aarch64.neon.bfdot.v4f32.v8bf16";
   target.squarePairs = "llvm.aarch64.neon.bfmmla";
@@ -173,7 +168,10 @@ const CpuTarget *CpuTarget::ofHost() {
 }
 
 const CpuTarget &CpuTarget::usefulFor(Precision precision) const {
-  return llvm::is_contained(gains, precision) ? *this : *find(plain);
+  // No level multiplies f16; tile registers, vdpbf16ps and bfmmla are of bf16.
+  bool gains = (gainsBytes && formatOf(precision).takesBytes()) ||
+               (gainsPairs && precision == Precision::BF16);
+  return gains ? *this : *find(plain);
 }
 
 } // namespace attn

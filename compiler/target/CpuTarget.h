@@ -29,8 +29,9 @@ struct CpuTarget : VectorUnit {
   llvm::StringRef vectorWidth;                     ///< LLVM's `prefer-vector-width` in bits
   llvm::SmallVector<llvm::StringRef> hostFeatures; ///< without which no machine runs it
   llvm::StringRef hostCpus; ///< how LLVM's names of machines begin that are better off with it
-  llvm::StringRef plain;    ///< the level with the same code, where ...
-  llvm::ArrayRef<Precision> gains; ///< ... linears are of none of these precisions
+  llvm::StringRef plain;    ///< the level with the same code, where linears are ...
+  bool gainsBytes = false;  ///< ... not multiplied as bytes, ...
+  bool gainsPairs = false;  ///< ... nor as pairs of bf16
 
   int64_t registers = 0;      ///< vector registers
   int64_t rowWords = 1;       ///< of 32 bits that one load of a row takes; products take one of a

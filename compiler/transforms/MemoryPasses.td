@@ -65,7 +65,7 @@ def PlanMemoryPass : Pass<"attn-plan-memory", "mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"attention", "attention", "std::string", "", "how attentions are lowered that can be: strip, online or unfused">,
-                 Option<"precision", "precision", "std::string", "\"f32\"", "the precision of linears: f32, tf32, bf16, f16, int8, int8_groups or int4">,
+                 Option<"precision", "precision", "std::string", "\"f32\"", "the precision of linears, as `attn --precision` takes it">,
                  Option<"targets", "targets", "std::string", "\"x86-64-v4\"", "the CPU levels that share the plan, or GPUs, joined by commas: where precision is reduced, what one of them multiplies by pairs is rounded to bf16, and what all of them only multiply is kept so">];
   let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect", "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
 }

@@ -7,30 +7,6 @@
 using namespace mlir;
 using namespace attn;
 
-int64_t attn::panelElements(SlotOp slot) {
-  Precision precision = slot.getPrecision();
-  return llvm::alignTo(slot.getColumns(), panelWidth) * panelGroups(slot.getK(), precision) *
-         panelWords(precision);
-}
-
-int64_t attn::panelScales(SlotOp slot) {
-  int64_t padded = llvm::alignTo(slot.getColumns(), panelWidth);
-  Precision precision = slot.getPrecision();
-  return hasGroups(precision)
-             ? lineNumbers(precision) * padded * llvm::divideCeil(slot.getK(), scaleGroup)
-             : padded;
-}
-
-/// Bytes of [k][columns] as panels.
-static int64_t panelBytes(int64_t k, int64_t columns, Precision precision) {
-  int64_t padded = llvm::alignTo(columns, panelWidth), scales = 0;
-  if (precision == Precision::Int8)
-    scales = 8 * padded;
-  if (hasGroups(precision))
-    scales = (2 * lineNumbers(precision) * llvm::divideCeil(k, scaleGroup) + 12) * padded;
-  return 4 * padded * panelGroups(k, precision) + scales;
-}
-
 SlotOp ParameterLayout::slot(ArrayRef<ParamOp> params, int64_t k, Precision precision) {
   SmallVector<Attribute> refs;
   int64_t columns = 0;
@@ -50,8 +26,9 @@ SlotOp ParameterLayout::slot(ArrayRef<ParamOp> params, int64_t k, Precision prec
   builder.setInsertionPointAfter(first);
   int64_t width = k ? panelWidth : 0;
   int64_t rows = std::max<int64_t>(k, 1);
-  int64_t bytes =
-      width ? panelBytes(rows, columns, precision) : 4 / panelGroup(precision) * rows * columns;
+  const WeightFormat &format = formatOf(precision);
+  int64_t bytes = width ? PanelPlaces(format, rows, paddedColumns(columns, width)).end
+                        : format.bits / 8 * rows * columns;
   return add(SlotOp::create(builder, first.getLoc(), name, builder.getArrayAttr(refs), AnglesAttr(),
                             rows, columns, width, precision, bytes, first.getLayers().value_or(1),
                             0, 0));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Kernels on buffers: verification. Those on rows: RowKernels.cpp.
-#include "dialect/AttnDialect.h"
+#include "dialect/WeightFormat.h"
 #include "dialect/ops/Buffers.h"
 
 using namespace mlir;
@@ -28,11 +28,10 @@ LogicalResult SlotOp::verify() {
   if (getParams().empty() != getAngles().has_value() ||
       !llvm::all_of(getParams(), llvm::IsaPred<FlatSymbolRefAttr>)) // slot_c2
     return emitOpError("expected the symbols of its parameters, or angles");
-  if (getPrecision() == Precision::TF32) // slot_c3
-    return emitOpError(
-        "expected a precision that weights are stored in, but tf32 is stored as f32");
-  if (getWidth() == 0 && getPrecision() != Precision::F32 && getPrecision() != Precision::BF16 &&
-      getPrecision() != Precision::F16) // slot_c4
+  if (Precision stored = storedPrecision(getPrecision()); stored != getPrecision()) // slot_c3
+    return emitOpError("expected a precision that weights are stored in, but ")
+           << stringifyPrecision(getPrecision()) << " is stored as " << stringifyPrecision(stored);
+  if (getWidth() == 0 && rowPrecision(getPrecision()) != getPrecision()) // slot_c4
     return emitOpError("expected rows of f32, bf16 or f16, but got ")
            << stringifyPrecision(getPrecision());
   if (std::optional<AnglesAttr> angles = getAngles();
@@ -92,11 +91,10 @@ LogicalResult LinearKernelOp::verify() {
     return emitOpError("expected panels of ")
            << panelElement(getContext(), getPrecision()) << " in "
            << stringifyPrecision(getPrecision()) << ", but got " << panels;
-  bool isInt4 = getPrecision() == Precision::Int4;
-  bool hasGroups = isInt4 || getPrecision() == Precision::Int8Groups;
-  bool isQuantized = hasGroups || getPrecision() == Precision::Int8;
+  const WeightFormat &format = formatOf(getPrecision());
+  bool hasGroups = format.hasGroups(), isQuantized = format.takesBytes();
   if (panels.getRank() != 1 ||
-      panels.getDimSize(0) * (isInt4 ? 2 : 1) / k < columns) // linear_kernel_c4
+      panels.getDimSize(0) * (format.isOfHalfBytes() ? 2 : 1) / k < columns) // linear_kernel_c4
     return emitOpError("expected panels for ") << columns << " columns of " << k << " elements";
   if (input.getElementType().isInteger(8) != isQuantized ||
       getQuantization().size() != (hasGroups     ? 5
@@ -113,7 +111,7 @@ LogicalResult LinearKernelOp::verify() {
   if (getScratch() && panels.getElementType().isF32()) // linear_kernel_c11
     return emitOpError("expected scratch for panels that are not f32");
   int64_t ranges = isQuantized ? columnsOf(getQuantization()[0]) : 0;
-  if (isQuantized && ((ranges != 2 && (!isInt4 || ranges != 2 + k / 32)) ||
+  if (isQuantized && ((ranges != 2 && (!format.hasOffsets || ranges != 2 + k / scaleGroup)) ||
                       !agree(rowsOf(getQuantization()[0]), rowsOf(getOut())) ||
                       typeOf(getQuantization()[1]).getElementType().isF16() != hasGroups ||
                       llvm::any_of(getQuantization().drop_front(), [&](Value buffer) {

@@ -38,12 +38,14 @@ static LogicalResult verifyFeatures(Operation *op, Value block, int64_t features
          << features << " features, but got " << block.getType();
 }
 
-static int64_t columnsOf(Value buffer) { return cast<MemRefType>(buffer.getType()).getDimSize(1); }
+static int64_t lastColumns(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getDimSize(1);
+}
 
 LogicalResult QueryTileOp::verify() {
   if (failed(verifyBuffers(*this)) || failed(verifyPositive(*this, "queries", getQueries())))
     return failure();
-  return verifyFeatures(*this, getBlock(), columnsOf(getQuery()), getPairs());
+  return verifyFeatures(*this, getBlock(), lastColumns(getQuery()), getPairs());
 }
 
 /// A region of the tile's own arguments and so many positions; an absent one passes.
@@ -71,7 +73,7 @@ LogicalResult ResetTileOp::verify() {
 LogicalResult ScoreTileOp::verify() {
   if (failed(verifyBuffers(*this)) || failed(verifyPositive(*this, "keys", getKeys())) ||
       failed(verifyPositive(*this, "queries", getQueries())) ||
-      failed(verifyFeatures(*this, getBlock(), columnsOf(getKey()), false)) ||
+      failed(verifyFeatures(*this, getBlock(), lastColumns(getKey()), false)) ||
       failed(verifyRegion(*this, getCombine(), 2 + getVectors().size(), 0)))
     return failure();
   size_t given = getPositions().size();
@@ -85,7 +87,7 @@ LogicalResult SoftmaxTileOp::verify() {
 }
 
 static LogicalResult verifyWords(Operation *op, Value words, int64_t least) {
-  int64_t columns = columnsOf(words);
+  int64_t columns = lastColumns(words);
   if (columns != ShapedType::kDynamic && columns % 16 == 0 && columns >= least)
     return success();
   return op->emitOpError("expected rows of a multiple of 16 words, at least ")
@@ -95,7 +97,7 @@ static LogicalResult verifyWords(Operation *op, Value words, int64_t least) {
 LogicalResult RoundKeysTileOp::verify() {
   if (failed(verifyBuffers(*this)))
     return failure();
-  return verifyWords(*this, getRounded(), wordsOfPairs(columnsOf(getKey())));
+  return verifyWords(*this, getRounded(), wordsOfPairs(lastColumns(getKey())));
 }
 
 LogicalResult TurnValuesTileOp::verify() {
@@ -130,8 +132,8 @@ LogicalResult LseTileOp::verify() { return verifyPositive(*this, "queries", getQ
 LogicalResult PackTileOp::verify() {
   if (failed(verifyBuffers(*this)))
     return failure();
-  int64_t features = columnsOf(getValue());
-  if (features == ShapedType::kDynamic || columnsOf(getPacked()) < features)
+  int64_t features = lastColumns(getValue());
+  if (features == ShapedType::kDynamic || lastColumns(getPacked()) < features)
     return emitOpError("expected static rows and room for them, but got ")
            << getValue().getType() << " into " << getPacked().getType();
   return success();
@@ -146,7 +148,7 @@ LogicalResult ValueTileOp::verify() {
 LogicalResult OutputTileOp::verify() {
   if (failed(verifyBuffers(*this)))
     return failure();
-  int64_t features = columnsOf(getOut()),
+  int64_t features = lastColumns(getOut()),
           room = cast<MemRefType>(getSums().getType()).getDimSize(getTurned() ? 0 : 1);
   if (features == ShapedType::kDynamic || room < features)
     return emitOpError("expected static rows and sums for them, but got ")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Panels of groups: 32 weights along k are codes of 4 bits on a straight line
-// (ATTN_PACK_PANELS_INT4), or bytes with a scale (ATTN_PACK_PANELS_INT8_GROUPS).
+// Panels of groups: 32 weights along k are codes of 4 bits or bytes, with a scale and maybe an
+// offset (panels.h).
 #pragma once
 
-#include "attn/abi.h"
+#include "attn/panels.h"
 #include "io/CodeLine.h"
 #include <cmath>
 #include <cstring>
@@ -12,12 +12,15 @@
 
 namespace attn {
 
+static_assert(lineElements == scaleGroup, "codes of files become groups of panels");
+
 /// Where some columns of a panel and what belongs to them lie.
 struct GroupPanel {
+  const PanelFormat &format;
   int64_t width;        ///< columns of the whole panel
   unsigned char *codes; ///< [4 groups][width][4], of bytes [8 groups][width][4]
-  uint16_t *lines;      ///< [groups][2][width] in f16: scales, and 16 times what is added to codes;
-                        ///< of bytes [groups][width]
+  uint16_t *lines;      ///< [groups][format.lineNumbers()][width] in f16: scales, and 16 times what
+                        ///< is added to codes
   float *sums;          ///< of each column's weights
   float *byteScales;    ///< of the same column in int8
   int32_t *byteSums;    ///< of its bytes

@@ -79,7 +79,8 @@ static void fitLines(const float *values, int64_t columns, CodeLine *lines) {
 /// numbers, or nothing at all, all codes stand for the number in the middle.
 static void storeLines(const CodeLine *lines, int64_t columns, const GroupPanel &to, int64_t group,
                        Lines &stored) {
-  uint16_t *scales = to.lines + 2 * group * to.width, *offsets = scales + to.width;
+  uint16_t *scales = to.lines + to.format.lineNumbers() * group * to.width,
+           *offsets = scales + to.width;
   for (int64_t j = 0; j < columns; ++j) {
     auto [step, least] = lines[j];
     float sixteenths = 16 * (8 + least / step);
@@ -190,7 +191,7 @@ static void addBytes(const GroupPanel &to, int64_t columns, int64_t groups) {
   for (int64_t group = 0; group < groups; ++group) {
     int16_t factors[most], shifts[most], own[most] = {};
     for (int64_t j = 0; j < columns; ++j) {
-      const uint16_t *line = to.lines + 2 * group * to.width + j;
+      const uint16_t *line = to.lines + to.format.lineNumbers() * group * to.width + j;
       float inverse = to.byteScales[j] != 0 ? 256 / to.byteScales[j] : 0,
             factor = halfToFloat(line[0]) * inverse,
             shift = factor * (halfToFloat(line[to.width]) * 0.0625f);

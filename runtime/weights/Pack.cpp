@@ -111,7 +111,7 @@ static bool hasLines(const Unit &unit, int64_t first, int64_t columnStride) {
   const attn_abi_part &part = *unit.job->part;
   const attn_abi_slot &slot = *unit.job->slot;
   int bits = hasGroups(slot.layout) ? ElementReader::lineBits(*unit.job->source) : 0;
-  bool areTaken = slot.layout == ATTN_PACK_PANELS_INT4 ? bits == 4 : bits > 0;
+  bool areTaken = bits > 0 && bits <= panelFormatOf(slot.layout)->bits;
   return areTaken && part.kInner == 0 && part.kStride == 1 && slot.k % lineElements == 0 &&
          first % lineElements == 0 && columnStride % lineElements == 0;
 }

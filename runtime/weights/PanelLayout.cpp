@@ -73,44 +73,20 @@ static void storeBytes(const float *values, int64_t rows, int64_t columns, int64
   }
 }
 
-/// Rows of four bytes for each column, in a panel.
-static int64_t groupsOf(const attn_abi_slot &slot) {
-  auto ceilDiv = [](int64_t a, int64_t b) { return a / b + (a % b != 0); };
-  if (hasGroups(slot.layout))
-    return ceilDiv(slot.k, 32) * (slot.layout == ATTN_PACK_PANELS_INT4 ? 4 : 8);
-  if (slot.layout == ATTN_PACK_PANELS_INT8)
-    return ceilDiv(slot.k, 64) * 16;
-  return isOfFloats(slot.layout) ? slot.k : ceilDiv(slot.k, 32) * 16; // pairs
-}
-
-/// Numbers in f16 of each column's lines, in a panel of groups.
-static int64_t linesOf(const attn_abi_slot &slot) {
-  return slot.layout == ATTN_PACK_PANELS_INT4 ? groupsOf(slot) / 2 : groupsOf(slot) / 8;
-}
-
-/// Bytes that follow the panels for each column: scales and sums.
-static int64_t bytesBehind(const attn_abi_slot &slot) {
-  if (hasGroups(slot.layout))
-    return 2 * linesOf(slot) + 12;
-  return slot.layout == ATTN_PACK_PANELS_INT8 ? 8 : 0;
-}
-
 /// Columns of a panel of groups: `panels` are all panels, `column` that of the slot.
 static GroupPanel groupPanel(const attn_abi_slot &slot, int64_t column, char *panels) {
-  int64_t width = slot.width, within = column % width, panel = column / width,
-          count = (slot.columns + width - 1) / width, pitch = groupsOf(slot) * width,
-          linePitch = linesOf(slot) * width;
-  uint16_t *lines = reinterpret_cast<uint16_t *>(panels + 4 * count * pitch);
-  float *sums = reinterpret_cast<float *>(lines + count * linePitch),
-        *byteScales = sums + count * width;
-  int32_t *byteSums = reinterpret_cast<int32_t *>(byteScales + count * width);
+  const PanelFormat &format = *panelFormatOf(slot.layout);
+  int64_t width = slot.width, within = column % width, panel = column / width;
+  PanelPlaces places(format, slot.k, paddedColumns(slot.columns, width));
   auto *codes = reinterpret_cast<unsigned char *>(panels);
-  return {width,
-          codes + 4 * (panel * pitch + within),
-          lines + panel * linePitch + within,
-          sums + column,
-          byteScales + column,
-          byteSums + column};
+  return {format,
+          width,
+          codes + 4 * (panel * format.words(slot.k) * width + within),
+          reinterpret_cast<uint16_t *>(panels + places.lines) +
+              panel * format.lines(slot.k) * width + within,
+          reinterpret_cast<float *>(panels + places.sums) + column,
+          reinterpret_cast<float *>(panels + places.byteScales) + column,
+          reinterpret_cast<int32_t *>(panels + places.byteSums) + column};
 }
 
 void attn::storeRow(const attn_abi_slot &slot, const float *values, int64_t count, uint16_t *to) {
@@ -125,12 +101,12 @@ void attn::storeRow(const attn_abi_slot &slot, const float *values, int64_t coun
 void attn::storePanel(const attn_abi_slot &slot, const float *values, const CodeLine *lines,
                       int64_t column, int64_t columns, char *base) {
   int64_t width = slot.width, within = column % width;
-  if (slot.layout == ATTN_PACK_PANELS_INT4)
+  const PanelFormat &format = *panelFormatOf(slot.layout);
+  if (format.isOfHalfBytes())
     return storeHalfBytes(values, slot.k, columns, groupPanel(slot, column, base));
-  if (slot.layout == ATTN_PACK_PANELS_INT8_GROUPS)
+  if (format.hasGroups())
     return storeGroupedBytes(values, lines, slot.k, columns, groupPanel(slot, column, base));
-  int64_t panelBytes = 4 * groupsOf(slot) * width;
-  char *panel = base + column / width * panelBytes + 4 * within;
+  char *panel = base + column / width * 4 * format.words(slot.k) * width + 4 * within;
   auto *words = reinterpret_cast<uint32_t *>(panel);
   if (slot.layout == ATTN_PACK_PANELS_BF16)
     return storePairs(values, slot.k, columns, width, words,
@@ -138,9 +114,9 @@ void attn::storePanel(const attn_abi_slot &slot, const float *values, const Code
   if (slot.layout == ATTN_PACK_PANELS_F16)
     return storePairs(values, slot.k, columns, width, words,
                       [](float value) { return floatToHalf(value); });
-  int64_t panels = (slot.columns + width - 1) / width;
-  float *scales = reinterpret_cast<float *>(base + panels * panelBytes);
-  int32_t *sums = reinterpret_cast<int32_t *>(scales + panels * width);
+  PanelPlaces places(format, slot.k, paddedColumns(slot.columns, width));
+  float *scales = reinterpret_cast<float *>(base + places.byteScales);
+  int32_t *sums = reinterpret_cast<int32_t *>(base + places.byteSums);
   storeBytes(values, slot.k, columns, width, words, scales + column, sums + column);
 }
 
@@ -158,7 +134,8 @@ float attn::largestBeyondHalf(const float *values, int64_t count) {
 int64_t attn::columnBeyondHalf(const attn_abi_slot &slot, int64_t column, int64_t columns,
                                char *base) {
   const uint16_t *lines = groupPanel(slot, column, base).lines;
-  for (int64_t line = 0; line < linesOf(slot); ++line, lines += slot.width)
+  int64_t count = panelFormatOf(slot.layout)->lines(slot.k);
+  for (int64_t line = 0; line < count; ++line, lines += slot.width)
     for (int64_t j = 0; j < columns; ++j)
       if ((lines[j] & 0x7c00) == 0x7c00)
         return j;
@@ -166,18 +143,20 @@ int64_t attn::columnBeyondHalf(const attn_abi_slot &slot, int64_t column, int64_
 }
 
 bool attn::takesCodes(int32_t layout, int bits, const CodeLine *lines, int64_t count) {
-  if (layout == ATTN_PACK_PANELS_INT4 || bits != 8)
-    return layout == ATTN_PACK_PANELS_INT4 && bits == 4;
+  const PanelFormat &format = *panelFormatOf(layout);
+  if (format.bits != bits || format.hasOffsets)
+    return format.bits == bits;
+  auto middle = float(1 << (bits - 1)); // the code of 0
   bool areMiddle = true;
   for (int64_t i = 0; i < count; ++i)
-    areMiddle &= lines[i].least == -128 * lines[i].step;
+    areMiddle &= lines[i].least == -middle * lines[i].step;
   return areMiddle;
 }
 
 void attn::storeCodes(const attn_abi_slot &slot, const unsigned char *codes, const CodeLine *lines,
                       int64_t column, int64_t columns, char *base) {
   GroupPanel to = groupPanel(slot, column, base);
-  if (slot.layout == ATTN_PACK_PANELS_INT4)
+  if (panelFormatOf(slot.layout)->isOfHalfBytes())
     storeHalfBytes(codes, lines, slot.k, columns, to);
   else
     storeGroupedBytes(codes, lines, slot.k, columns, to);
@@ -185,21 +164,20 @@ void attn::storeCodes(const attn_abi_slot &slot, const unsigned char *codes, con
 
 /// Bytes that `columns` of a slot take, those of the last panel's padding among them.
 static bool countBytes(const attn_abi_slot &slot, int64_t &bytes) {
-  if (slot.k > INT64_MAX / 8)
+  if (slot.k > INT64_MAX / 8 || slot.columns > INT64_MAX - ATTN_MAX_PANEL)
     return false;
-  bool areHalves = isOfRows(slot.layout) && !isOfFloats(slot.layout);
-  int64_t columns = slot.columns,
-          each = areHalves ? 2 * slot.k : 4 * groupsOf(slot) + bytesBehind(slot);
-  if (!isOfRows(slot.layout))
-    columns = (slot.columns + slot.width - 1) / slot.width * slot.width;
-  return !__builtin_mul_overflow(columns, each, &bytes);
+  if (isOfRows(slot.layout))
+    return !__builtin_mul_overflow(slot.columns, (isOfFloats(slot.layout) ? 4 : 2) * slot.k,
+                                   &bytes);
+  int64_t ofColumn = PanelPlaces(*panelFormatOf(slot.layout), slot.k, 1).end;
+  return !__builtin_mul_overflow(paddedColumns(slot.columns, slot.width), ofColumn, &bytes);
 }
 
 bool attn::isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot) {
   if (slot.k < 0 || slot.columns < 0 || slot.layers < 1 || slot.offset < 0 || slot.offset % 4 ||
-      slot.layerStride % 4 || slot.layerStride < 0 || slot.layout < ATTN_PACK_ROWS ||
-      slot.layout > ATTN_PACK_SINES ||
-      (!isOfRows(slot.layout) && (slot.width < 1 || slot.width > ATTN_MAX_PANEL)) ||
+      slot.layerStride % 4 || slot.layerStride < 0 ||
+      (!isOfRows(slot.layout) &&
+       (!panelFormatOf(slot.layout) || slot.width < 1 || slot.width > ATTN_MAX_PANEL)) ||
       (hasGroups(slot.layout) && slot.width % 2 != 0) ||
       (isOfAngles(slot.layout) && (slot.partCount != 0 || !slot.frequencies || slot.layers != 1)))
     return false;

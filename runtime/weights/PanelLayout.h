@@ -3,14 +3,15 @@
 // Layouts of slots (ATTN_PACK_*): where a panel's elements lie, and how they are rounded.
 #pragma once
 
-#include "attn/abi.h"
+#include "attn/panels.h"
 #include "io/CodeLine.h"
 
 namespace attn {
 
 /// Whether 32 weights along k share a line or a scale.
 constexpr bool hasGroups(int32_t layout) {
-  return layout == ATTN_PACK_PANELS_INT4 || layout == ATTN_PACK_PANELS_INT8_GROUPS;
+  const PanelFormat *format = panelFormatOf(layout);
+  return format && format->hasGroups();
 }
 
 /// Whether the slot is computed from frequencies.
@@ -51,8 +52,8 @@ float largestBeyondHalf(const float *values, int64_t count);
 /// there is none. As storePanel has them, which has stored the columns.
 int64_t columnBeyondHalf(const attn_abi_slot &slot, int64_t column, int64_t columns, char *base);
 
-/// Whether a layout of groups takes codes of so many bits as they are, on these lines: half bytes,
-/// or bytes of which 128 stands for 0.
+/// Whether a layout of groups can store codes of so many bits unchanged, on these lines. Without
+/// offsets, the code in the middle has to stand for 0: 8 of half bytes, 128 of bytes.
 bool takesCodes(int32_t layout, int bits, const CodeLine *lines, int64_t count);
 
 /// As storePanel, of codes [columns][slot.k] and their lines, which the slot's layout takes.

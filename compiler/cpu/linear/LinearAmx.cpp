@@ -52,9 +52,9 @@ public:
            const OpBuilder &at)
       : op(op), shape(shape), context(context), builder(at), index(builder, op.getLoc()),
         multiplied(shape.isOfBytes ? Precision::Int8 : shape.precision),
-        stepElements(TileRegisters::rows * panelGroup(multiplied) / shape.group() *
+        stepElements(TileRegisters::rows * formatOf(multiplied).group() / shape.group() *
                      shape.stepElements()),
-        steps(panelGroups(shape.k, multiplied) / TileRegisters::rows),
+        steps(formatOf(multiplied).words(shape.k) / TileRegisters::rows),
         parts(TargetModel::tileParts(steps * tileBytes)) {}
 
   void run();
@@ -171,7 +171,7 @@ Value AmxTiler::widen(Value panel, Value from, Value to) {
   Value start = index.mul(line, index.constant(scaleGroup / shape.group() * shape.stepElements()));
   WidenBytesTileOp::create(
       builder, op.getLoc(), op.getPanels(), op.getQuantization()[1], op.getQuantization()[3], room,
-      start, index.mul(line, index.constant(lineNumbers(shape.precision) * panelWidth)),
+      start, index.mul(line, index.constant(shape.format().lineNumbers() * panelWidth)),
       index.mul(panel, index.constant(panelWidth)), index.sub(end, first), shape.precision,
       /*padded=*/lines % 2 != 0);
   return room;

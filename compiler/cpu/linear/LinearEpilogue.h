@@ -3,13 +3,13 @@
 // What becomes of a linear's sums:
 //   out[r][v] = epilogue(sums[r][v] + bias[v], captures[r][v]...)
 // Sums of int8 become floats first: (sum - zero[r] * columnSum[v]) * scale[r] * scale[v]. Those of
-// groups are floats, with the columns' scales in them, and those of int4 16 times what they should
-// be. An `out` of i16 are the bits of bf16.
+// groups are floats, with the columns' scales in them, and those of half bytes 16 times what they
+// should be. An `out` of i16 are the bits of bf16.
 #pragma once
 
 #include "compiler/cpu/linear/RowViews.h"
 #include "compiler/target/CpuTarget.h"
-#include "dialect/AttnDialect.h"
+#include "dialect/WeightFormat.h"
 
 namespace attn {
 
@@ -22,7 +22,7 @@ public:
       : index(index), target(target), lanes(target.lanes), bias(op.getBias()), out(op.getOut()),
         captures(op.getCaptures()), quantization(op.getQuantization()), function(op.getEpilogue()) {
     if constexpr (std::is_same_v<TileOp, LinearTileOp>)
-      areSixteenfold = op.getPrecision() == Precision::Int4;
+      areSixteenfold = formatOf(op.getPrecision()).isOfHalfBytes();
   }
 
   /// Finishes and stores sums[rows][vectors], those of `rows` rows from `row` on and of `count`

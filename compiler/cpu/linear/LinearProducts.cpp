@@ -42,7 +42,7 @@ LinearProducts::Values LinearProducts::load(Value panels, Value weights, size_t 
   // Bytes that were widened are words of f32.
   Type element = cast<MemRefType>(panels.getType()).getElementType();
   bool areWords = precision == Precision::Int8 && element.isF32();
-  int64_t elements = target.lanes * (areWords ? 1 : panelWords(precision));
+  int64_t elements = target.lanes * (areWords ? 1 : format.elementsPerWord());
   auto type = VectorType::get({elements}, element);
   Values loaded;
   for (size_t v = 0; v < vectors; ++v) {
@@ -155,7 +155,7 @@ void LinearProducts::multiplyFloats(ArrayRef<Value> rows, ArrayRef<Value> ks,
 
 void LinearProducts::multiplySquares(ArrayRef<Value> rows) {
   bool isOfPairs = cast<MemRefType>(rows[0].getType()).getElementType().isInteger(16);
-  if (rows.size() > 1 && isDense(rows[0]) && (isOfPairs || panelGroup(precision) > 2))
+  if (rows.size() > 1 && isDense(rows[0]) && (isOfPairs || format.group() > 2))
     square = isOfPairs ? target.squarePairs : target.squareBytes;
 }
 
@@ -164,7 +164,7 @@ Value LinearProducts::shuffled(Value a, Value b, ArrayRef<int64_t> order) const 
 }
 
 LinearProducts::Values LinearProducts::turned(ArrayRef<Value> sums, size_t rows) const {
-  return hasGroups(precision) ? Values(sums) : turnedSquares(sums, rows);
+  return format.hasGroups() ? Values(sums) : turnedSquares(sums, rows);
 }
 
 LinearProducts::Values LinearProducts::turnedSquares(ArrayRef<Value> sums, size_t rows) const {
@@ -287,13 +287,13 @@ LinearProducts::loadGroupWords(const ScaledWeights &weights, int64_t first, int6
                                ArrayRef<int64_t> columns) const {
   OpBuilder &builder = index.builder;
   auto bytes = VectorType::get({4 * target.lanes}, builder.getI8Type());
-  int64_t ofStep = panelGroup(precision) / 4; // words
+  int64_t ofStep = format.group() / 4; // words
   SmallVector<Values> words(count);
   for (int64_t word = 0; word < count; word += ofStep)
     for (int64_t column : columns) {
       int64_t step = (first + word) / ofStep;
       Value place = index.add(weights.weights, index.constant(step * weights.pitch + 4 * column));
-      if (precision != Precision::Int4) {
+      if (!format.isOfHalfBytes()) {
         words[word].push_back(
             vector::LoadOp::create(builder, index.loc, bytes, weights.panels, place));
         continue;
@@ -304,22 +304,21 @@ LinearProducts::loadGroupWords(const ScaledWeights &weights, int64_t first, int6
   return words;
 }
 
-/// Of int4 vector by vector, so that few sums of bytes are alive at a time; all vectors together
-/// where words of rows stay in registers for them. Numbers that are bytes come from memory as fast
-/// as they are multiplied, if each element of a row that is repeated meets all vectors.
+/// Of half bytes vector by vector, so that few sums of bytes are alive at a time; all vectors
+/// together where words of rows stay in registers for them. Numbers that are bytes come from memory
+/// as fast as they are multiplied, if each element of a row that is repeated meets all vectors.
 void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, const ScaledWeights &weights,
                                  MutableArrayRef<Value> sums) const {
   OpBuilder &builder = index.builder;
-  bool isInt4 = precision == Precision::Int4;
   size_t vectors = sums.size() / rows.size(),
-         together = isInt4 && !target.takesWords() ? 1 : vectors;
+         together = format.isOfHalfBytes() && !target.takesWords() ? 1 : vectors;
   Value zero = arith::ConstantOp::create(builder, index.loc, builder.getZeroAttr(integers()));
   for (size_t first = 0; first < vectors; first += together) {
     SmallVector<int64_t> columns;
     for (size_t v = first; v < first + together; ++v)
       columns.push_back(static_cast<int64_t>(v) * target.lanes);
     Values products(rows.size() * together, zero);
-    int64_t atOnce = std::max(target.rowWords, panelGroup(precision) / 4);
+    int64_t atOnce = std::max(target.rowWords, format.group() / 4);
     for (int64_t word = 0; word < scaleGroup / 4; word += atOnce) {
       SmallVector<Values> own = loadGroupWords(weights, word, atOnce, columns);
       for (int64_t i = 0; i < atOnce; i += target.rowWords)
@@ -330,13 +329,13 @@ void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, const ScaledWeig
     for (size_t v = 0; v < together; ++v) {
       Value line = index.add(weights.line, index.constant(columns[v]));
       Value scales = loadHalves(weights.lines, line), offsets;
-      if (isInt4)
+      if (format.hasOffsets)
         offsets = loadHalves(weights.lines, index.add(line, index.constant(panelWidth)));
       for (size_t r = 0; r < rows.size(); ++r) {
         Value &sum = sums[r * vectors + first + v];
         Value product =
             arith::SIToFPOp::create(builder, index.loc, sumType(), products[r * together + v]);
-        if (isInt4)
+        if (format.hasOffsets)
           product = math::FmaOp::create(
               builder, index.loc, offsets,
               vector::BroadcastOp::create(builder, index.loc, sumType(), weights.rowSums[r]),
@@ -349,7 +348,7 @@ void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, const ScaledWeig
 
 int64_t LinearProducts::stepsTogether(ArrayRef<Value> rows) const {
   bool takesTwo =
-      isHalf(precision) && !cast<MemRefType>(rows[0].getType()).getElementType().isInteger(16);
+      format.isHalf() && !cast<MemRefType>(rows[0].getType()).getElementType().isInteger(16);
   return takesTwo || !isDense(rows[0]) ? 1 : target.rowWords;
 }
 
@@ -360,7 +359,7 @@ void LinearProducts::steps(int64_t count, ArrayRef<Value> rows, ArrayRef<Value> 
   for (int64_t i = 0; i < count; ++i)
     loaded.push_back(load(panels, index.add(weights, index.constant(i * pitch)), vectors));
   bool isWidened =
-      isHalf(precision) && !cast<MemRefType>(rows[0].getType()).getElementType().isInteger(16);
+      format.isHalf() && !cast<MemRefType>(rows[0].getType()).getElementType().isInteger(16);
   if (!isWidened)
     return multiply(rows, ks, loaded, sums);
   Values even, odd;

@@ -21,7 +21,7 @@ namespace attn {
 class LinearProducts {
 public:
   LinearProducts(IndexBuilder index, const CpuTarget &target, Precision precision)
-      : index(index), target(target), precision(precision) {}
+      : index(index), target(target), precision(precision), format(formatOf(precision)) {}
 
   /// The type of a vector of sums: f32, or i32 for int8.
   mlir::VectorType sumType() const;
@@ -49,7 +49,7 @@ public:
     mlir::Value panels, weights; ///< the place of the first step's
     int64_t pitch;               ///< from one step to the next
     mlir::Value lines, line;     ///< the place of the first column's scale; offsets are a panel on
-    llvm::ArrayRef<mlir::Value> rowSums; ///< of the elements, f32, of each row, for int4
+    llvm::ArrayRef<mlir::Value> rowSums; ///< of the elements, f32, of each row, for offsets
   };
   /// Adds the products of the steps whose weights share a line or a scale: `k` is the place of the
   /// first step's elements.
@@ -77,9 +77,9 @@ private:
                               int64_t offset) const;
   mlir::Value repeatedBytes(mlir::Value row, mlir::Value k) const;
   Values turnedSquares(llvm::ArrayRef<mlir::Value> sums, size_t rows) const;
-  /// Of int4: 16 times both numbers of each byte from `place` of `panels` on, in bytes of i32; the
-  /// lower one is that of the earlier k. In the upper half of a byte, a number has its sign once
-  /// the first bit of what is 8 too large is turned.
+  /// Of half bytes: 16 times both numbers of each byte from `place` of `panels` on, in bytes of
+  /// i32; the lower one is that of the earlier k. In the upper half of a byte, a number has its
+  /// sign once the first bit of what is 8 too large is turned.
   Values loadNumbers(mlir::Value panels, mlir::Value place) const;
   /// Words of four numbers each, [word][vector], of groups' weights from word `first` of a line on,
   /// for the vectors of columns [column, ...) of the tile.
@@ -116,6 +116,7 @@ private:
   IndexBuilder index;
   const CpuTarget &target;
   Precision precision;
+  const WeightFormat &format;
   llvm::StringRef square; ///< the intrinsic, where squares are multiplied
 };
 

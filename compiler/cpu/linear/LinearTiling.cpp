@@ -46,17 +46,17 @@ LinearTiling LinearTiling::of(const LinearShape &shape, const CpuTarget &target,
   int64_t unroll = areShortLoops ? 8 : areSquares ? 2 : shape.unroll();
   tiling.unroll = choice.get(Knob::Unroll).value_or(unroll);
   tiling.unroll = std::min(tiling.unroll, shape.steps(shape.ks.size() - 1));
-  if (hasGroups(shape.precision) && !shape.isOfBytes) {
+  if (shape.format().hasGroups() && !shape.isOfBytes) {
     // Sums of those that share a scale are kept, too, of all vectors or of one (scaledSteps).
     bool isOfOneVector =
-        shape.precision == Precision::Int4 && !target.dotBytes.empty() && !target.takesWords();
+        shape.format().isOfHalfBytes() && !target.dotBytes.empty() && !target.takesWords();
     tiling.rows = isOfOneVector && !choice.get(Knob::Rows)
                       ? (target.registers - otherRegisters) / (blockVectors + 1)
                       : std::max<int64_t>(tiling.rows / 2, 1);
     tiling.unroll = scaleGroup / shape.group();
   }
   // Two floats, or eight bytes.
-  int64_t rowBytes = shape.isWidened || shape.precision == Precision::Int4 ? 8 : 4;
+  int64_t rowBytes = shape.isWidened || shape.format().isOfHalfBytes() ? 8 : 4;
   // Few rows leave more of the cache to panels, and few blocks hide less of the time that the next
   // part of one takes from memory. Widened panels have no more room than the plan gives them.
   bool haveMoreRoom = rowCount && shape.precision == Precision::F32;

@@ -291,7 +291,7 @@ void LinearTiler::widen(Value panel, Value part, int64_t depth, Value widened) {
   WidenBytesTileOp::create(
       builder, op.getLoc(), op.getPanels(), op.getQuantization()[1], op.getQuantization()[3],
       widened, start(panel, part),
-      index.mul(before, index.constant(lineNumbers(shape.precision) * panelWidth)),
+      index.mul(before, index.constant(shape.format().lineNumbers() * panelWidth)),
       index.mul(panel, index.constant(panelWidth)), index.constant(steps / stepsOfLine),
       shape.precision, /*padded=*/false);
 }
@@ -368,7 +368,7 @@ bool attn::usesTileRegisters(LinearKernelOp op, const LinearShape &shape, const 
 
 SmallVector<Value> attn::multipliedQuantization(LinearKernelOp op) {
   SmallVector<Value> own(op.getQuantization());
-  if (hasGroups(op.getPrecision()))
+  if (formatOf(op.getPrecision()).hasGroups())
     return {own[0], own[3], own[4]};
   return own;
 }
@@ -404,7 +404,7 @@ static FailureOr<std::string> tileGroups(LinearKernelOp op, const LinearShape &s
   Value areMany = index.truth(false);
   bool hasRoom = op.getScratch() &&
                  (context.target.amx || shape.keepsSums || shape.k <= TargetModel::byteDepth);
-  hasRoom &= context.target.amx || shape.precision == Precision::Int4;
+  hasRoom &= context.target.amx || shape.format().isOfHalfBytes();
   if (hasRoom && hasMoreRows(op, few))
     areMany = builder.createOrFold<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::ugt, rows,
                                                   index.constant(few));
@@ -434,7 +434,7 @@ FailureOr<std::string> attn::tileLinear(LinearKernelOp op, const CpuTiling &cont
   if (failed(shape))
     return failure();
   explainPrecision(op, shape->precision, context.target);
-  if (hasGroups(shape->precision))
+  if (shape->format().hasGroups())
     return tileGroups(op, *shape, context);
   OpBuilder builder(op);
   if (usesTileRegisters(op, *shape, context.target))

@@ -42,7 +42,7 @@ private:
   static Precision multipliedPrecision(LinearTileOp op, const LinearShape &shape) {
     if (!op.getWidened())
       return shape.precision;
-    return hasGroups(shape.precision) ? Precision::Int8 : Precision::F32;
+    return shape.format().hasGroups() ? Precision::Int8 : Precision::F32;
   }
   /// Elements of the buffer of weights that a step takes of a column, and of all. Those of widened
   /// panels are words, whatever is in them.
@@ -72,7 +72,7 @@ private:
   Value lineOf(Value step) { return index.div(step, index.constant(scaleGroup / shape.group())); }
   /// Where the scales of a line begin, of all columns of its panel.
   Value scaleOf(Value line) {
-    return index.mul(line, index.constant(lineNumbers(shape.precision) * panelWidth));
+    return index.mul(line, index.constant(shape.format().lineNumbers() * panelWidth));
   }
   void multiplyLine(Value step, Value start, Value weights, MutableArrayRef<Value> sums);
   ColumnVector access(int64_t v, int64_t count) {
@@ -91,7 +91,7 @@ private:
   SmallVector<Value> inputs; ///< a row's contracted dims
   Value weights; ///< where the tile's columns begin in their panel, or in its widened part
   Value scales;  ///< and in the lines of groups
-  SmallVector<Value> ranges; ///< of groups: scale, zero, and of int4 sums of each 32 elements
+  SmallVector<Value> ranges; ///< of groups: scale, zero, perhaps the sums of each 32 elements
 };
 
 } // namespace
@@ -113,8 +113,7 @@ void TileEmitter::multiplyLine(Value step, Value start, Value weights,
                                MutableArrayRef<Value> sums) {
   Value sum = index.add(lineOf(step), index.constant(2));
   Values rowSums;
-  for (Value range :
-       shape.precision == Precision::Int4 ? ArrayRef<Value>(ranges) : ArrayRef<Value>())
+  for (Value range : shape.format().hasOffsets ? ArrayRef<Value>(ranges) : ArrayRef<Value>())
     rowSums.push_back(memref::LoadOp::create(builder, op.getLoc(), range, sum));
   products.scaledSteps(inputs, index.mul(step, index.constant(shape.group())),
                        {op.getPanels(), weights, shape.stepElements(), op.getQuantization()[1],
@@ -150,7 +149,7 @@ TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Value
     if (steps == unroll)
       fetchAhead(start);
     Value place = index.add(weights, index.mul(start, index.constant(stepElements())));
-    if (hasGroups(shape.precision)) { // `unroll` steps share a line
+    if (shape.format().hasGroups()) { // `unroll` steps share a line
       multiplyLine(own, start, place, sums);
       return sums;
     }
@@ -237,7 +236,7 @@ LogicalResult TileEmitter::run() {
   weights = index.mul(within, index.constant(stepWords()));
   if (!op.getWidened())
     weights = index.add(index.mul(step, index.constant(stepElements())), weights);
-  if (hasGroups(shape.precision)) {
+  if (shape.format().hasGroups()) {
     Value range = op.getQuantization()[0];
     scales = index.add(scaleOf(lineOf(step)), within);
     ranges = views().of(range, cast<MemRefType>(range.getType()).getRank() - 1);

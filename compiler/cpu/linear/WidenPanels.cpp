@@ -7,6 +7,7 @@
 #include "compiler/kernels/MathBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace attn;
@@ -30,7 +31,8 @@ namespace {
 class BytesEmitter {
 public:
   BytesEmitter(WidenBytesTileOp op, const CpuTarget &target)
-      : op(op), lanes(target.lanes), builder(op), loc(op.getLoc()), index(builder, loc),
+      : op(op), format(formatOf(op.getPrecision())), lanes(target.lanes), builder(op),
+        loc(op.getLoc()), index(builder, loc),
         floats(VectorType::get({lanes}, builder.getF32Type())),
         pairs(VectorType::get({2 * lanes}, builder.getI16Type())),
         math(builder, loc, floats, target) {}
@@ -43,8 +45,7 @@ private:
     Value factor, shift;
   };
   Line lineAt(Value place, Value inverse);
-  bool isInt4() { return op.getPrecision() == Precision::Int4; }
-  /// The codes at even or odd bytes of words, of int4 of their lower or upper halves.
+  /// The codes at even or odd bytes of words, of half bytes of their lower or upper ones.
   Value codes(Value words, bool isOdd, bool isUpper);
   /// The bytes of these codes, four in a lane.
   Value bytes(Value words, bool isUpper, const Line &line);
@@ -77,6 +78,7 @@ private:
   static constexpr int64_t wordsOfLine = scaleGroup / 4;
 
   WidenBytesTileOp op;
+  const WeightFormat &format;
   int64_t lanes;
   OpBuilder builder;
   Location loc;
@@ -95,18 +97,20 @@ BytesEmitter::Line BytesEmitter::lineAt(Value place, Value inverse) {
   };
   Value factor = math.mul(at(0), inverse);
   Line line{doubled(bitsOfWhole(factor)), sixteen(128)};
-  if (!isInt4())
-    return line;
-  Value shift = math.mul(factor, math.mul(at(panelWidth), math.constant(1.0 / 16)));
-  // Codes are 8 more than numbers.
-  Value over = arith::MulIOp::create(builder, loc, line.factor, sixteen(8));
-  Value own = doubled(math.iadd(bitsOfWhole(shift), math.integer(128)));
-  line.shift = arith::SubIOp::create(builder, loc, own, over);
+  Value offset, over;
+  if (format.hasOffsets)
+    offset = math.mul(factor, math.mul(at(panelWidth), math.constant(1.0 / 16)));
+  if (format.isOfHalfBytes()) // whose codes are 8 more than numbers
+    over = arith::MulIOp::create(builder, loc, line.factor, sixteen(8));
+  if (offset)
+    line.shift = doubled(math.iadd(bitsOfWhole(offset), math.integer(128)));
+  if (over)
+    line.shift = arith::SubIOp::create(builder, loc, line.shift, over);
   return line;
 }
 
 Value BytesEmitter::codes(Value words, bool isOdd, bool isUpper) {
-  if (!isInt4()) { // with their sign
+  if (!format.isOfHalfBytes()) { // with their sign
     Value upper = isOdd ? words : Value(arith::ShLIOp::create(builder, loc, words, sixteen(8)));
     return arith::ShRSIOp::create(builder, loc, upper, sixteen(8));
   }
@@ -128,10 +132,10 @@ Value BytesEmitter::bytes(Value words, bool isUpper, const Line &line) {
 
 /// A line's weights of a vector of columns.
 void BytesEmitter::widen(Value group, int64_t column, Value inverse) {
-  Value pitch = index.constant(lineNumbers(op.getPrecision()) * panelWidth);
+  Value pitch = index.constant(format.lineNumbers() * panelWidth);
   Value place = index.add(index.mul(group, pitch), index.constant(column));
   Line line = lineAt(index.add(op.getLine(), place), inverse);
-  int64_t ofStep = panelGroup(op.getPrecision()) / 4, steps = wordsOfLine / ofStep;
+  int64_t ofStep = format.group() / 4, steps = wordsOfLine / ofStep;
   Value first = index.mul(group, index.constant(steps));
   for (int64_t i = 0; i < steps; ++i) {
     Value step = index.add(first, index.constant(i));

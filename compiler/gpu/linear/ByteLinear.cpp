@@ -29,10 +29,10 @@ struct ByteTile {
   static constexpr int64_t rows = 64, words = 16;
   static constexpr int64_t rowPitch = words + 8; ///< so that fragments lie in different banks
 
-  bool isInt4;
+  bool areHalfBytes;
 
-  int64_t panelWords() const { return isInt4 ? words / 2 : words; }
-  int64_t panelPitch() const { return panelWidth + (isInt4 ? 8 : 4); }
+  int64_t panelWords() const { return areHalfBytes ? words / 2 : words; }
+  int64_t panelPitch() const { return panelWidth + (areHalfBytes ? 8 : 4); }
   int64_t rowBytes() const { return 4 * rows * rowPitch; }
   int64_t sharedBytes() const { return rowBytes() + 4 * panelWords() * panelPitch(); }
 };
@@ -40,8 +40,8 @@ struct ByteTile {
 class ByteLinear {
 public:
   ByteLinear(LinearKernelOp op, const LinearShape &shape)
-      : op(op), shape(shape), isInt4(shape.precision == Precision::Int4),
-        hasLines(hasGroups(shape.precision)), tile{isInt4}, builder(op), loc(op.getLoc()),
+      : op(op), shape(shape), areHalfBytes(shape.format().isOfHalfBytes()),
+        hasLines(shape.format().hasGroups()), tile{areHalfBytes}, builder(op), loc(op.getLoc()),
         cores(builder, loc, builder.getF16Type()), index(builder, loc), input(cores, op.getInput()),
         panels(cores, op.getPanels()), lines(cores, op.getQuantization()[1]) {}
 
@@ -85,7 +85,7 @@ private:
 
   LinearKernelOp op;
   LinearShape shape;
-  bool isInt4, hasLines;
+  bool areHalfBytes, hasLines;
   ByteTile tile;
   OpBuilder builder;
   Location loc;
@@ -177,7 +177,7 @@ ByteLinear::Values ByteLinear::product(ArrayRef<Value> a, ArrayRef<Value> b, Arr
   return results;
 }
 
-/// A half of a word of int4 as four bytes: 8 less than what the bits say, without a carry.
+/// A half of a word of half bytes as four bytes: 8 less than what the bits say, without a carry.
 Value ByteLinear::weights(Value word, bool isUpper) {
   if (isUpper)
     word = arith::ShRUIOp::create(builder, loc, word, cores.integer(4));
@@ -207,24 +207,24 @@ ByteLinear::Values ByteLinear::multiply(Value panel, Value number, Values sums) 
       Value group = index.min(index.add(scaled(number, ByteTile::words / 8), index.constant(step)),
                               index.constant(groups - 1));
       Value first = scaled(index.add(scaled(panel, groups), group),
-                           lineNumbers(shape.precision) * panelWidth);
+                           shape.format().lineNumbers() * panelWidth);
       line = cores.at(lines.row({}), scaled(index.add(first, scaled(cores.t, 2)), 2));
     }
-    if (isInt4) {
+    if (shape.format().hasOffsets) {
       Values ones(2, cores.integer(0x01010101));
       for (Value sum : product(a, ones, none))
         rowSums.push_back(arith::MulFOp::create(
             builder, loc, arith::SIToFPOp::create(builder, loc, builder.getF32Type(), sum),
             arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(1.0f / 16))));
     }
-    Value word = scaled(cores.t, (isInt4 ? 1 : 2) * tile.panelPitch());
+    Value word = scaled(cores.t, (areHalfBytes ? 1 : 2) * tile.panelPitch());
     Value place = cores.at(columns, scaled(index.add(word, cores.g), 4));
     for (int64_t n = 0; n < columnTiles; ++n) {
       auto own = MutableArrayRef(sums).slice(4 * n, 4);
-      int64_t from = 4 * (step * (isInt4 ? 4 : 8) * tile.panelPitch() + 8 * n);
+      int64_t from = 4 * (step * (areHalfBytes ? 4 : 8) * tile.panelPitch() + 8 * n);
       Value even = loadWord(cores.at(place, from));
       Values b = {even, Value()};
-      if (isInt4)
+      if (areHalfBytes)
         b = {weights(even, false), weights(even, true)};
       else
         b[1] = loadWord(cores.at(place, from + 4 * tile.panelPitch()));
@@ -233,14 +233,14 @@ ByteLinear::Values ByteLinear::multiply(Value panel, Value number, Values sums) 
         continue;
       }
       Value scales = loadWord(cores.at(line, 16 * n)), offsets;
-      if (isInt4)
+      if (shape.format().hasOffsets)
         offsets = loadWord(cores.at(line, 16 * n + 2 * panelWidth));
       auto half = [&](Value both, size_t i) {
         return i % 2 == 0 ? cores.even(both) : cores.odd(both);
       };
       for (auto [i, sum] : llvm::enumerate(product(a, b, none))) {
         Value whole = arith::SIToFPOp::create(builder, loc, builder.getF32Type(), sum);
-        if (isInt4)
+        if (shape.format().hasOffsets)
           whole = math::FmaOp::create(builder, loc, half(offsets, i), rowSums[i], whole);
         own[i] = math::FmaOp::create(builder, loc, whole, half(scales, i), own[i]);
       }
@@ -304,9 +304,8 @@ FailureOr<KernelLaunch> attn::launchByteLinear(LinearKernelOp op) {
   auto shape = LinearShape::of(op, /*readsRounded=*/false);
   if (failed(shape))
     return failure();
-  bool isInt4 = shape->precision == Precision::Int4;
-  KernelLaunch launch{blockThreads, ByteTile{isInt4}.sharedBytes()};
-  launch.resident = hasGroups(shape->precision) ? 4 : 5; // 128 or 96 registers a thread
+  KernelLaunch launch{blockThreads, ByteTile{shape->format().isOfHalfBytes()}.sharedBytes()};
+  launch.resident = shape->format().hasGroups() ? 4 : 5; // 128 or 96 registers a thread
   launch.emit = [](Operation *kernel, const TilingContext &context, ValueRange) {
     auto op = cast<LinearKernelOp>(kernel);
     auto shape = LinearShape::of(op, /*readsRounded=*/false);

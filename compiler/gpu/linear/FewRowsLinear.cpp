@@ -30,7 +30,7 @@ static constexpr int64_t warpLanes = 32, warps = blockThreads / warpLanes;
 
 /// What pairs of weights are, and lines of groups.
 static Type halfOf(const LinearShape &shape, Builder &builder) {
-  bool isF16 = shape.precision == Precision::F16 || hasGroups(shape.precision);
+  bool isF16 = shape.precision == Precision::F16 || shape.format().hasGroups();
   return isF16 ? Type(builder.getF16Type()) : builder.getBF16Type();
 }
 
@@ -40,7 +40,7 @@ class FewRowsLinear {
 public:
   FewRowsLinear(LinearKernelOp op, const LinearShape &shape, const FewRowsTile &tile,
                 bool isTransposed)
-      : op(op), shape(shape), tile(tile), isTransposed(isTransposed && isHalf(shape.precision)),
+      : op(op), shape(shape), tile(tile), isTransposed(isTransposed && shape.format().isHalf()),
         builder(op), loc(op.getLoc()), cores(builder, loc, halfOf(shape, builder)),
         index(builder, loc), ints(builder, loc), input(cores, op.getInput()) {}
 
@@ -50,12 +50,12 @@ private:
   using Values = SmallVector<Value>;
 
   bool hasHalves() const { return input.elementBytes == 2; } ///< as rows
-  bool hasLines() const { return hasGroups(shape.precision); }
-  bool isInt4() const { return shape.precision == Precision::Int4; }
+  bool hasLines() const { return shape.format().hasGroups(); }
+  bool areHalfBytes() const { return shape.format().isOfHalfBytes(); }
   /// Steps that share a line.
   int64_t lineSteps() const { return scaleGroup / (FewRowsTile::stepWords * shape.group()); }
   /// Numbers of a line, of all columns of its panel.
-  int64_t linePitch() const { return lineNumbers(shape.precision) * panelWidth; }
+  int64_t linePitch() const { return shape.format().lineNumbers() * panelWidth; }
   Type sumType() {
     return shape.precision == Precision::Int8 ? Type(builder.getI32Type()) : builder.getF32Type();
   }
@@ -73,7 +73,7 @@ private:
   Value loadElement(Value row, Value element);
   Values readRow(int64_t row, Value step);
   /// Of an element in memory, which is one in shared memory, too.
-  int64_t elementBytes() const { return takesBytes(shape.precision) ? 4 : input.elementBytes; }
+  int64_t elementBytes() const { return shape.format().takesBytes() ? 4 : input.elementBytes; }
 
   // Sums.
   Value multiplyAdd(Value x, Value weight, Value sum);
@@ -129,8 +129,8 @@ void FewRowsLinear::findColumns(Value first) {
   lines = cores.at(GlobalRows(cores, op.getQuantization()[1]).row({}), scaled(line, 2));
 }
 
-/// The words of a step, [column][word]; of groups also two words with the columns' scales, and of
-/// int4 two with their offsets.
+/// The words of a step, [column][word]; of groups also two words with the columns' scales, and two
+/// with their offsets where there are some.
 FewRowsLinear::Values FewRowsLinear::readStep(Value step) {
   constexpr int64_t count = FewRowsTile::stepWords;
   auto four = VectorType::get({count}, builder.getI32Type());
@@ -176,24 +176,18 @@ FewRowsLinear::Values FewRowsLinear::readBatch(Value first, Value end) {
   return words;
 }
 
-/// What a part of a word is multiplied as. Weights of int4 are 8 too large.
+/// What a part of a word is multiplied as. Weights of half bytes are 8 too large.
 Value FewRowsLinear::part(Value word, int64_t number) {
-  switch (shape.precision) {
-  case Precision::F32:
-  case Precision::TF32:
-    return LLVM::BitcastOp::create(builder, loc, builder.getF32Type(), word);
-  case Precision::BF16:
-  case Precision::F16:
-    return number == 0 ? cores.even(word) : cores.odd(word);
-  case Precision::Int8:
-  case Precision::Int8Groups:
-    return word;
-  case Precision::Int4:
+  if (areHalfBytes()) {
     if (number == 1)
       word = arith::ShRUIOp::create(builder, loc, word, cores.integer(4));
     return cores.bits(word, 0x0f0f0f0f);
   }
-  llvm_unreachable("a precision");
+  if (shape.format().takesBytes())
+    return word;
+  if (shape.format().isHalf())
+    return number == 0 ? cores.even(word) : cores.odd(word);
+  return LLVM::BitcastOp::create(builder, loc, builder.getF32Type(), word);
 }
 
 //===-- rows --------------------------------------------------------------------------------===//
@@ -201,7 +195,7 @@ Value FewRowsLinear::part(Value word, int64_t number) {
 /// Four elements in one piece, at a multiple of their size.
 FewRowsLinear::Values FewRowsLinear::loadPiece(Value pointer, Value element) {
   Value from = cores.at(pointer, scaled(element, elementBytes()));
-  Type type = takesBytes(shape.precision) || hasHalves() ? Type(builder.getI32Type())
+  Type type = shape.format().takesBytes() || hasHalves() ? Type(builder.getI32Type())
                                                          : builder.getF32Type();
   int64_t count = elementBytes();
   Value loaded = cores.load(from, VectorType::get({count}, type), 4 * elementBytes());
@@ -221,7 +215,7 @@ Value FewRowsLinear::loadElement(Value row, Value element) {
   int64_t rank = cast<MemRefType>(op.getInput().getType()).getRank(),
           lifted = rank - static_cast<int64_t>(shape.ks.size());
   Values place = index.delinearize(row, op.getInput(), 0, lifted);
-  bool isWord = takesBytes(shape.precision);
+  bool isWord = shape.format().takesBytes();
   llvm::append_range(
       place, index.delinearize(isWord ? scaled(element, 4) : element, op.getInput(), lifted, rank));
   if (!isWord)
@@ -234,7 +228,7 @@ Value FewRowsLinear::loadElement(Value row, Value element) {
 void FewRowsLinear::stage(Value firstStep, int64_t count,
                           llvm::function_ref<Values(int64_t, Value)> load) {
   int64_t atOnce = FewRowsTile::mostRows / tile.rows, pieces = tile.width() / count,
-          elements = shape.k / (takesBytes(shape.precision) ? 4 : 1);
+          elements = shape.k / (shape.format().takesBytes() ? 4 : 1);
   Value first = scaled(firstStep, FewRowsTile::stepWords * tile.parts),
         last = index.constant(elements - count);
   forLoop(index, cores.thread, index.constant(pieces), atOnce * blockThreads, [&](Value own) {
@@ -274,7 +268,7 @@ void FewRowsLinear::stageRows(Value firstStep) {
     flat.push_back(index.min(index.constant(row), last));
     pointers.push_back(input.row(index.delinearize(flat.back(), op.getInput(), 0, lifted)));
   }
-  int64_t granule = piece * (takesBytes(shape.precision) ? 4 : 1);
+  int64_t granule = piece * (shape.format().takesBytes() ? 4 : 1);
   Value isAligned = shape.ks.size() == 1 && shape.k % granule == 0
                         ? input.areAligned(piece * elementBytes())
                         : index.truth(false);
@@ -293,7 +287,7 @@ void FewRowsLinear::stageRows(Value firstStep) {
 /// What a row has for the parts of a step's words.
 FewRowsLinear::Values FewRowsLinear::readRow(int64_t row, Value step) {
   constexpr int64_t count = FewRowsTile::stepWords;
-  Type type = takesBytes(shape.precision) ? Type(builder.getI32Type()) : builder.getF32Type();
+  Type type = shape.format().takesBytes() ? Type(builder.getI32Type()) : builder.getF32Type();
   Value place = cores.at(rows, scaled(step, 4 * count * tile.parts));
   Values elements;
   for (int64_t piece = 0; piece < tile.parts; ++piece) {
@@ -315,7 +309,7 @@ Value FewRowsLinear::add(Value a, Value b) {
 
 /// Adds one product, or four products of bytes, of which those of x are unsigned.
 Value FewRowsLinear::multiplyAdd(Value x, Value weight, Value sum) {
-  if (!takesBytes(shape.precision))
+  if (!shape.format().takesBytes())
     return math::FmaOp::create(builder, loc, x, weight, sum);
   return LLVM::CallIntrinsicOp::create(builder, loc, builder.getI32Type(),
                                        builder.getStringAttr("llvm.nvvm.idp4a.u.s"),
@@ -329,7 +323,7 @@ FewRowsLinear::Values FewRowsLinear::multiplyStep(ArrayRef<Value> words, Value s
   for (int64_t row = 0; row < tile.rows; ++row) {
     Values elements = readRow(row, step);
     Value shift, sixteenth; // what 8 is too much in every number; of the elements' sum
-    if (isInt4()) {
+    if (areHalfBytes()) {
       Value whole = cores.integer(0);
       for (Value x : elements)
         whole = multiplyAdd(x, cores.integer(0x01010101), whole);
@@ -340,7 +334,7 @@ FewRowsLinear::Values FewRowsLinear::multiplyStep(ArrayRef<Value> words, Value s
     }
     for (int64_t column = 0; column < columns; ++column) {
       Value &result = sums[row * columns + column];
-      Value sum = isInt4() ? shift : hasLines() ? cores.integer(0) : result;
+      Value sum = areHalfBytes() ? shift : hasLines() ? cores.integer(0) : result;
       for (int64_t word = 0; word < count; ++word)
         for (int64_t number = 0; number < tile.parts; ++number)
           sum = multiplyAdd(elements[word * tile.parts + number],
@@ -351,7 +345,7 @@ FewRowsLinear::Values FewRowsLinear::multiplyStep(ArrayRef<Value> words, Value s
           return column % 2 == 0 ? cores.even(both) : cores.odd(both);
         };
         Value whole = arith::SIToFPOp::create(builder, loc, builder.getF32Type(), sum);
-        if (isInt4())
+        if (shape.format().hasOffsets)
           whole = math::FmaOp::create(builder, loc, half(2), sixteenth, whole);
         sum = math::FmaOp::create(builder, loc, whole, half(0), result);
       }

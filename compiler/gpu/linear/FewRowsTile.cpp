@@ -20,7 +20,7 @@ FewRowsTile FewRowsTile::of(const LinearShape &shape, int64_t rows, int64_t mult
   FewRowsTile tile;
   tile.rows = static_cast<int64_t>(llvm::PowerOf2Ceil(rows));
   tile.columns = shape.n >= 16 * multiprocessors ? 16 : 8;
-  bool hasTwo = isHalf(shape.precision) || shape.precision == Precision::Int4;
+  bool hasTwo = shape.format().isHalf() || shape.format().isOfHalfBytes();
   tile.parts = hasTwo ? 2 : 1;
   tile.steps = llvm::divideCeil(shape.k, stepWords * shape.group());
   tile.chunk = tile.steps;

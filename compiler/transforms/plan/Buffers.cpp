@@ -65,7 +65,7 @@ BufferView viewOf(FunctionPlan &plan, Value tensor) {
   Value layer = get.getLayer() ? plan.scalars.lookup(get.getLayer()) : Value();
   Precision precision = plan.module.precisionOfRows(param);
   Type element = plan.builder.getF32Type();
-  if (isHalf(precision))
+  if (formatOf(precision).isHalf())
     element = plan.module.stored(precision == Precision::F16 ? plan.builder.getF16Type()
                                                              : plan.builder.getBF16Type());
   return BufferView::dense(

@@ -17,7 +17,7 @@ Precision precisionOf(const ModulePlan &module, LinearOp op) {
     precision = storedPrecision(precision);
   // Weights of 16 bits are multiplied by pairs.
   bool isOdd = typeOf(op.getInput()).getShape().back() % 2 != 0;
-  if (isHalf(precision) && isOdd)
+  if (formatOf(precision).isHalf() && isOdd)
     return Precision::F32;
   // Windows are read where they overlap: as rows of bytes or of 16 bits they would be written
   // apart. GPUs read the weights that CPUs do, so they are the same there.
@@ -33,7 +33,7 @@ bool areRounded(const ModulePlan &module, LinearOp op) {
   bool areFew =
       !ShapedType::isDynamicShape(rows) && ShapedType::getNumElements(rows) <= TargetModel::fewRows;
   Precision precision = precisionOf(module, op);
-  bool isNarrow = precision == Precision::BF16 || takesBytes(precision);
+  bool isNarrow = precision == Precision::BF16 || formatOf(precision).takesBytes();
   return module.targets.allLevelsMultiplyPairs() && isNarrow && !areFew && !rows.empty() &&
          !isOfWindows(op) && !ShapedType::isDynamicShape(contracted) &&
          contracted.back() % 2 == 0 && ShapedType::getNumElements(contracted) % granule == 0;

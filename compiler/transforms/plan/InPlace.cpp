@@ -64,7 +64,8 @@ static bool keepsSums(LinearOp op, Precision precision, bool onlyTiles) {
     k *= size;
   if (onlyTiles && (precision == Precision::Int8 || precision == Precision::BF16))
     return false;
-  return k > TargetModel::partDepth * (takesBytes(precision) ? TargetModel::floatBytes : 1);
+  return k >
+         TargetModel::partDepth * (formatOf(precision).takesBytes() ? TargetModel::floatBytes : 1);
 }
 
 /// Lets a result take the place of an operand, if it can.

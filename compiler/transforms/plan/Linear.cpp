@@ -67,7 +67,7 @@ static LogicalResult normInput(FunctionPlan &plan, LinearOp op, Precision precis
                                LinearInput &input) {
   if (!op.getNorm())
     return success();
-  if (takesBytes(precision) && plan.module.placement().preparesRows) {
+  if (formatOf(precision).takesBytes() && plan.module.placement().preparesRows) {
     auto rows = normedBytes(plan, op, precision);
     if (failed(rows))
       return failure();
@@ -88,7 +88,7 @@ static LogicalResult normInput(FunctionPlan &plan, LinearOp op, Precision precis
 static LogicalResult readInput(FunctionPlan &plan, LinearOp op, Precision precision,
                                LinearInput &input) {
   int64_t lifted = rowAxesOf(op);
-  if (takesBytes(precision)) {
+  if (formatOf(precision).takesBytes()) {
     if (!input.bytes.elements) {
       auto rows = narrow(plan, op, input.view, precision);
       if (failed(rows))
@@ -98,7 +98,7 @@ static LogicalResult readInput(FunctionPlan &plan, LinearOp op, Precision precis
     input.buffer = input.bytes.elements;
     return success();
   }
-  if (isHalf(precision) && plan.module.placement().keepsHalves &&
+  if (formatOf(precision).isHalf() && plan.module.placement().keepsHalves &&
       !hasHalfRows(input.view, lifted, plan.module.keptHalf())) {
     auto rows = halfRows(plan, op, input.view);
     if (failed(rows))
@@ -122,20 +122,22 @@ static LogicalResult readInput(FunctionPlan &plan, LinearOp op, Precision precis
 }
 
 /// What turns sums of bytes into floats (attn.linear_kernel).
-static SmallVector<Value> quantizationOf(FunctionPlan &plan, LayerSlot weights, Precision precision,
-                                         Value range) {
-  Type f32 = plan.builder.getF32Type(), i32 = plan.builder.getI32Type(),
-       f16 = plan.builder.getF16Type();
-  int64_t inPanels = panelElements(weights.slot), scales = panelScales(weights.slot),
-          padded = llvm::alignTo(weights.slot.getColumns(), panelWidth);
-  if (precision == Precision::Int8)
-    return {range, elements(plan, weights, f32, inPanels / 4, scales),
-            elements(plan, weights, i32, inPanels / 4 + scales, padded)};
-  int64_t behind = inPanels / 4 + scales / 2;
-  return {range, elements(plan, weights, f16, inPanels / 2, scales),
-          elements(plan, weights, f32, behind, padded),
-          elements(plan, weights, f32, behind + padded, padded),
-          elements(plan, weights, i32, behind + 2 * padded, padded)};
+static SmallVector<Value> quantizationOf(FunctionPlan &plan, LayerSlot weights, Value range) {
+  Type f32 = plan.builder.getF32Type();
+  SlotOp slot = weights.slot;
+  const WeightFormat &format = formatOf(slot.getPrecision());
+  int64_t padded = paddedColumns(slot.getColumns(), panelWidth);
+  PanelPlaces places(format, slot.getK(), padded);
+  SmallVector<Value> buffers{range};
+  if (format.hasGroups()) {
+    buffers.push_back(elements(plan, weights, plan.builder.getF16Type(), places.lines / 2,
+                               padded * format.lines(slot.getK())));
+    buffers.push_back(elements(plan, weights, f32, places.sums / 4, padded));
+  }
+  buffers.push_back(elements(plan, weights, f32, places.byteScales / 4, padded));
+  buffers.push_back(
+      elements(plan, weights, plan.builder.getI32Type(), places.byteSums / 4, padded));
+  return buffers;
 }
 
 /// The captures as [rows..., columns] of the result.
@@ -178,14 +180,14 @@ static Value scratchOf(FunctionPlan &plan, LinearOp op, Precision precision, Slo
     return Value();
   int64_t k = depthOf(op);
   int64_t floats = 0, shared = 0; // columns, and rows that are no thread's
-  if (isHalf(precision))
+  if (formatOf(precision).isHalf())
     floats = panelWidth * std::min(k, TargetModel::partDepth);
-  if (takesBytes(precision) || arePairs) {
+  if (formatOf(precision).takesBytes() || arePairs) {
     floats = std::max(floats, panelWidth * TargetModel::tileBlockRows);
-    if (hasGroups(precision)) // a part of a panel as int8
+    if (formatOf(precision).hasGroups()) // a part of a panel as int8
       floats += panelWidth / 4 * std::min<int64_t>(llvm::alignTo(k, 64), TargetModel::byteDepth);
     int64_t panels = llvm::divideCeil(weights.getColumns(), panelWidth);
-    if (TargetModel::tileParts(takesBytes(precision) ? k : 2 * k) > 1)
+    if (TargetModel::tileParts(formatOf(precision).takesBytes() ? k : 2 * k) > 1)
       shared = llvm::divideCeil(panels * panelWidth * TargetModel::tileGroupRows, floats);
   }
   return floats && plan.module.placement().threadsHaveRows ? threadRows(plan, op, floats, shared)
@@ -193,10 +195,18 @@ static Value scratchOf(FunctionPlan &plan, LinearOp op, Precision precision, Slo
 }
 
 /// Bytes that the weights take less than their types say.
-static int64_t savedWeightBytes(LinearOp op, Precision precision, SlotOp weights) {
-  int64_t saved = 4 * depthOf(op) * static_cast<int64_t>(weights.getColumns()) *
-                  (panelGroup(precision) - 1) / panelGroup(precision);
-  return hasGroups(precision) ? saved - 2 * panelScales(weights) : saved;
+static int64_t savedWeightBytes(SlotOp weights) {
+  const WeightFormat &format = formatOf(weights.getPrecision());
+  int64_t k = weights.getK(), columns = weights.getColumns();
+  int64_t lines = format.lines(k) * paddedColumns(columns, panelWidth);
+  return 4 * k * columns * (format.group() - 1) / format.group() - 2 * lines;
+}
+
+/// Elements of the panels of a slot, the padding included: what comes before the scales.
+static int64_t panelElements(SlotOp slot) {
+  const WeightFormat &format = formatOf(slot.getPrecision());
+  return paddedColumns(slot.getColumns(), panelWidth) * format.words(slot.getK()) *
+         format.elementsPerWord();
 }
 
 LogicalResult emit(FunctionPlan &plan, LinearOp op) {
@@ -215,8 +225,8 @@ LogicalResult emit(FunctionPlan &plan, LinearOp op) {
   if (failed(readInput(plan, op, precision, input)))
     return failure();
   SmallVector<Value> quantization;
-  if (takesBytes(precision))
-    quantization = quantizationOf(plan, weights, precision, input.bytes.range);
+  if (formatOf(precision).takesBytes())
+    quantization = quantizationOf(plan, weights, input.bytes.range);
   Value bias;
   if (!op.getBiases().empty()) {
     LayerSlot row = slotOf(plan, op.getBiases(), 0, Precision::F32);
@@ -236,7 +246,7 @@ LogicalResult emit(FunctionPlan &plan, LinearOp op) {
   Value read = input.rounded ? input.rounded : input.buffer;
   KernelCost cost =
       costOf(plan, op, {{op.getInput(), cast<MemRefType>(read.getType()).getElementType()}});
-  cost.bytes = cost.bytes - SizePolynomial(savedWeightBytes(op, precision, weights.slot));
+  cost.bytes = cost.bytes - SizePolynomial(savedWeightBytes(weights.slot));
   barrier(plan, op, cost);
   return success();
 }

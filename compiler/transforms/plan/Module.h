@@ -51,7 +51,7 @@ struct ModulePlan {
   bool multipliesPairs() const { return bool(roundedTo()); }
   /// The 16 bits that tensors which are only multiplied are kept in, or null.
   Type keptHalf() const {
-    return placement().keepsHalves && isHalf(precision) ? roundedTo() : Type();
+    return placement().keepsHalves && formatOf(precision).isHalf() ? roundedTo() : Type();
   }
   /// Whether all that reads a tensor, or a view of it, multiplies it, by pairs along its last dim,
   /// or keeps it for that.

@@ -57,7 +57,7 @@ BufferView roundedRows(FunctionPlan &plan, RankedTensorType type, int64_t contra
 
 static NarrowRows allocateNarrow(FunctionPlan &plan, LinearOp op, Precision precision) {
   RankedTensorType type = typeOf(op.getInput());
-  bool areBytes = takesBytes(precision);
+  bool areBytes = formatOf(precision).takesBytes();
   int64_t k = ShapedType::getNumElements(type.getShape().take_back(op.getContract()));
   int64_t pitch = areBytes ? narrowPitch(k) : narrowPitch(2 * k) / 2;
   int64_t lifted = type.getRank() - op.getContract();
@@ -74,10 +74,11 @@ static NarrowRows allocateNarrow(FunctionPlan &plan, LinearOp op, Precision prec
   };
   BufferView rows = buffer(count + SizePolynomial(restOfTile), pitch,
                            areBytes ? plan.builder.getI8Type() : plan.builder.getI16Type());
-  int64_t columns = llvm::alignTo(k, areBytes ? rowGranule(precision) : 1);
-  // Scale and zero, and for int4 the sums of 32 bytes each; GPUs add these up where they multiply.
+  int64_t columns = llvm::alignTo(k, areBytes ? formatOf(precision).rowGranule() : 1);
+  // Scale and zero, and for offsets the sums of 32 bytes each, which GPUs add up where they
+  // multiply.
   int64_t ranges = 2;
-  if (precision == Precision::Int4 && plan.module.placement().preparesRows)
+  if (formatOf(precision).hasOffsets && plan.module.placement().preparesRows)
     ranges += columns / scaleGroup;
   Value range =
       areBytes ? view(buffer(count, ranges, plan.builder.getF32Type()), ranges, ranges) : Value();
@@ -91,7 +92,7 @@ FailureOr<NarrowRows> narrow(FunctionPlan &plan, LinearOp op, const BufferView &
   if (failed(rows))
     return failure();
   NarrowRows narrow = allocateNarrow(plan, op, precision);
-  if (takesBytes(precision)) {
+  if (formatOf(precision).takesBytes()) {
     QuantizeKernelOp::create(plan.builder, op.getLoc(), *rows, narrow.padded, narrow.range);
     barrier(plan, op, KernelCost::ofQuantization(type, input.element()));
   } else {

@@ -175,7 +175,7 @@ ATTN_API attn_status attn_model_create(const attn_abi_model *tables, const char 
 ATTN_API void attn_model_destroy(attn_model *model);
 
 /* What a model is: the spec's model name, the compiler's version, the precision of its linears
- * ("f32", "tf32", "bf16", "f16", "int8" or "int4"), the CPU level in use, a JSON description (the
+ * (a name that `--precision` of `attn` takes), the CPU level in use, a JSON description (the
  * text of ELF section .attn.description). */
 ATTN_API const char *attn_model_name(const attn_model *model);
 ATTN_API const char *attn_model_version(const attn_model *model);

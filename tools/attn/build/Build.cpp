@@ -5,7 +5,7 @@
 #include "Build.h"
 #include "TuningFile.h"
 #include "compiler/emit/ModelInfo.h"
-#include "dialect/AttnDialect.h"
+#include "dialect/WeightFormat.h"
 #include "mlir/IR/Diagnostics.h"
 #include "tools/attn/support/Report.h"
 #include "tools/attn/support/Reproducer.h"
@@ -46,8 +46,7 @@ static int readPrecision(const opt::InputArgList &args, CompileOptions &options)
     options.precision = *precision;
     return Ok;
   }
-  return fail(Usage, "`--precision " + name +
-                         "`: expected f32, tf32, bf16, f16, int8, int8_groups or int4");
+  return fail(Usage, "`--precision " + name + "`: expected " + formatNames(" or "));
 }
 
 static int readLowering(const opt::InputArgList &args, CompileOptions &options) {

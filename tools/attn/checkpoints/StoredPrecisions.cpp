@@ -3,45 +3,55 @@
 // How a checkpoint's tensors are quantized, to what linear maps are computed in.
 #include "Checkpoints.h"
 
+#include "dialect/WeightFormat.h"
 #include "io/BlockFormat.h"
 #include "io/ElementReader.h"
 #include "io/QuantizedTensor.h"
 #include "tools/attn/support/Report.h"
 #include "weights/Match.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace attn::tool {
 
-/// Narrow ones first.
-static constexpr llvm::StringLiteral groupedPrecisions[] = {"int4", "int8", "int8_groups",
-                                                            "bf16", "f16",  "f32"};
-enum : size_t { Int4, Int8, Int8Groups, BF16, F16, F32, Count };
-
 /// The narrowest precision that a tensor loses little or nothing in: codes of up to 8 bits stay as
 /// they are, or are rounded to so many, floats of 4 and 8 bits are ones of 16, too.
-static size_t precisionOf(const attn::StoredTensor &tensor) {
+static Precision precisionOf(const attn::StoredTensor &tensor) {
   if (int bits = attn::ElementReader::lineBits(tensor))
-    return bits > 4 ? Int8Groups : Int4;
+    return bits > 4 ? Precision::Int8Groups : Precision::Int4;
   if (tensor.blocks)
-    return llvm::StringRef(tensor.blocks->name) == "MXFP4" ? BF16 : Int8Groups;
+    return llvm::StringRef(tensor.blocks->name) == "MXFP4" ? Precision::BF16
+                                                           : Precision::Int8Groups;
   if (!tensor.quantized)
-    return tensor.dtype == ATTN_BF16 ? BF16 : tensor.dtype == ATTN_F16 ? F16 : F32;
+    return tensor.dtype == ATTN_BF16  ? Precision::BF16
+           : tensor.dtype == ATTN_F16 ? Precision::F16
+                                      : Precision::F32;
   switch (tensor.quantized->format) {
   case attn::QuantizedTensor::Float8:
   case attn::QuantizedTensor::Float4:
-    return BF16;
+    return Precision::BF16;
   case attn::QuantizedTensor::IntRows:
   case attn::QuantizedTensor::IntWords:
-    return tensor.quantized->bits > 4 ? Int8 : Int4;
+    return tensor.quantized->bits > 4 ? Precision::Int8 : Precision::Int4;
   }
-  return F32;
+  return Precision::F32;
 }
 
-/// Of two precisions, one that both fit into: halves of different kinds into f32.
-static size_t wider(size_t a, size_t b) {
-  return (a == BF16 && b == F16) || (a == F16 && b == BF16) ? size_t(F32) : std::max(a, b);
+/// Of two precisions, one that both fit into: the one whose format comes first, and of halves of
+/// different kinds f32.
+static Precision wider(Precision a, Precision b) {
+  const WeightFormat &first = formatOf(a), &second = formatOf(b);
+  if (a != b && first.isHalf() && second.isHalf())
+    return Precision::F32;
+  return &first < &second ? a : b;
 }
+
+namespace {
+/// The tensors of a precision.
+struct Tensors {
+  int64_t elements = 0;
+  std::vector<std::string> patterns;
+};
+} // namespace
 
 int findPrecisions(const std::vector<WantedTensor> &wanted, const std::string &path,
                    std::vector<TensorsOfPrecision> &found) {
@@ -50,15 +60,15 @@ int findPrecisions(const std::vector<WantedTensor> &wanted, const std::string &p
   if (checkpoint.open(path.c_str(), error))
     return failToRead(error);
   bool isQuantized = false;
-  int64_t elements[Count] = {};
-  std::vector<std::string> patterns[Count];
+  llvm::ArrayRef<WeightFormat> formats = weightFormats();
+  std::vector<Tensors> tensors(formats.size()); // of each of them
   attn::Text name;
   for (const WantedTensor &tensor : wanted) {
     if (!tensor.isMultiplied)
       continue;
     attn_abi_parameter parameter = {
         tensor.pattern.c_str(), tensor.dtype, tensor.layers, 0, 0, nullptr, ""};
-    size_t precision = 0;
+    Precision precision = formats.back().precision; // the narrowest
     for (int32_t layer = 0; layer < std::max(tensor.layers, 1); ++layer) {
       attn::expandName(parameter, layer, name);
       const attn::StoredTensor *stored = checkpoint.find(name.c_str());
@@ -70,16 +80,21 @@ int findPrecisions(const std::vector<WantedTensor> &wanted, const std::string &p
     int64_t count = std::max(tensor.layers, 1);
     for (int64_t size : tensor.shape)
       count *= size;
-    elements[precision] += count;
-    patterns[precision].push_back(tensor.pattern);
+    Tensors &own = tensors[size_t(&formatOf(precision) - formats.begin())];
+    own.elements += count;
+    own.patterns.push_back(tensor.pattern);
   }
   if (!isQuantized)
     return Ok;
-  size_t most = std::max_element(elements, elements + Count) - elements;
-  found.push_back({groupedPrecisions[most].str(), {}});
-  for (size_t precision = 0; precision < Count; ++precision)
-    if (precision != most && !patterns[precision].empty())
-      found.push_back({groupedPrecisions[precision].str(), patterns[precision]});
+  // Narrow ones first.
+  auto most =
+      std::max_element(tensors.rbegin(), tensors.rend(),
+                       [](const Tensors &a, const Tensors &b) { return a.elements < b.elements; });
+  auto nameOf = [&](auto own) { return formats[size_t(&*own - tensors.data())].name().str(); };
+  found.push_back({nameOf(most), {}});
+  for (auto own = tensors.rbegin(); own != tensors.rend(); ++own)
+    if (own != most && !own->patterns.empty())
+      found.push_back({nameOf(own), own->patterns});
   return Ok;
 }
 

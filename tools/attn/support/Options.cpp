@@ -8,6 +8,7 @@
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/frontend/syntax/Diagnostics.h"
 #include "compiler/target/TargetSet.h"
+#include "dialect/WeightFormat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Option/OptTable.h"
 #include "llvm/Support/raw_ostream.h"
@@ -120,11 +121,15 @@ void printVerbs() {
             "4 environment, 70 internal error\n";
 }
 
-/// An option's text, in which `{targets}` stands for all levels and chips.
+/// An option's text, in which `{targets}` stands for all levels and chips, and `{precisions}` for
+/// all formats of weights.
 static std::string helpOf(const OptTable::Info &info) {
-  auto [before, after] = StringRef(info.HelpText).split("{targets}");
-  bool isAll = before.size() == StringRef(info.HelpText).size();
-  return isAll ? before.str() : (before + listTargets() + after).str();
+  std::string text = info.HelpText;
+  for (auto &[word, list] :
+       {std::pair("{targets}", listTargets()), std::pair("{precisions}", formatNames(" or "))})
+    if (size_t place = text.find(word); place != std::string::npos)
+      text.replace(place, StringRef(word).size(), list);
+  return text;
 }
 
 void printOption(const OptTable::Info &info) {

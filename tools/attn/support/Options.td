@@ -63,7 +63,8 @@ defm emit : Valued<"emit", [compile], "exe (default), shared, static, object, he
                    "memory, tiled, kernels, llvm", "KIND", options_Code>;
 defm target : Valued<"target", codeVerbs,
                      "native (default), {targets}; several joined by commas, chosen from at load", "LEVELS", options_Code>;
-defm precision : Valued<"precision", codeVerbs, "Of linears, instead of what the spec says: f32 (default), tf32 (f32 on CPUs), bf16 or f16 (weights; on GPUs what they are multiplied with, too), int8, int8_groups or int4 (weights; what they are multiplied with in int8)", "TYPE", options_Code>;
+defm precision : Valued<"precision", codeVerbs, "What weights of linears are stored in, instead of what the spec says: {precisions} (f32 without it). CPUs have f32 for tf32. "
+                        "GPUs multiply in bf16 and f16, too; formats of integers are multiplied in int8", "TYPE", options_Code>;
 def O : Joined<["-"], "O", codeVerbs>, HelpText<"Optimise: 0 to 3 (default 3)">, MetaVarName<"N">, Group<options_Code>;
 def embed_weights : Switch<"embed-weights", [compile], "Put the packed weights into the artifact, and the tokenizer where it takes text", options_Code>;
 defm tuning : Valued<"tuning", codeVerbs, "Take the measured tiles in FILE where there are some for this CPU", "FILE", options_Code>;

@@ -5,7 +5,7 @@
 #include "Verbs.h"
 #include "Verifier.h"
 #include "compiler/emit/ModelInfo.h"
-#include "dialect/AttnDialect.h"
+#include "dialect/WeightFormat.h"
 #include "tools/attn/support/Report.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
@@ -14,25 +14,8 @@ using namespace llvm;
 
 namespace attn::tool {
 
-/// Relative L2 error that f32 arithmetic explains: a few roundings of 6e-8 for each of some hundred
-/// layers' operations, which add up as a random walk.
-static constexpr double referenceBound = 1e-5;
-/// What rounding weights to bf16 or f16 explains, and weights and activations to int8: half a step
-/// of 2^-8 or 2^-11 of each weight, and of 1/127 of a column's or 1/255 of a row's largest element.
-static constexpr double bf16Bound = 2e-2, f16Bound = 4e-3, int8Bound = 5e-2;
-/// A step of int4 is a quarter of a normal deviate: 8 % of error for each linear.
-static constexpr double int4Bound = 3e-1;
 /// Against another f32 computation, whose roundings come on top.
 static constexpr double againstBound = 1e-4;
-
-static double boundOf(Precision precision) {
-  return precision == Precision::F32    ? referenceBound
-         : precision == Precision::TF32 ? referenceBound // CPUs multiply f32
-         : precision == Precision::BF16 ? bf16Bound
-         : precision == Precision::F16  ? f16Bound
-         : precision != Precision::Int4 ? int8Bound
-                                        : int4Bound;
-}
 
 int Verifier::run(const CompileOptions &options) {
   if (int code = readOptions())
@@ -40,7 +23,7 @@ int Verifier::run(const CompileOptions &options) {
   ownOutputs = spec.ownOutputs();
   if (int code = compile(options))
     return code;
-  bound = std::max(boundOf(options.precision), boundOfCaches());
+  bound = std::max(formatOf(options.precision).bound, boundOfCaches());
   runner = std::make_unique<Runner>(model.tables());
   if (emulator)
     runner->emulate(*emulator);
@@ -200,7 +183,8 @@ double Verifier::boundOfCaches() const {
   for (const attn_abi_cache &cache :
        ArrayRef(model.tables()->caches, size_t(model.tables()->cacheCount))) {
     int32_t dtype = cache.stateCount ? cache.states[0].tensor.dtype : ATTN_F32;
-    most = std::max(most, dtype == ATTN_BF16 ? bf16Bound : dtype == ATTN_F16 ? f16Bound : 0);
+    if (dtype == ATTN_BF16 || dtype == ATTN_F16)
+      most = std::max(most, formatOf(dtype == ATTN_BF16 ? Precision::BF16 : Precision::F16).bound);
   }
   return most;
 }

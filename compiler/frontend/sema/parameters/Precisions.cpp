@@ -2,7 +2,7 @@
 //
 // `precision`: what linear maps are computed in, all of them and those of some parameters.
 #include "compiler/frontend/sema/blocks/Declarations.h"
-#include "dialect/AttnDialect.h"
+#include "dialect/WeightFormat.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
 
@@ -16,9 +16,8 @@ static std::optional<Precision> precisionOf(Sema &sema, const Name &name) {
   if (found || name.text.empty()) // nothing where the parser has said so
     return found;
   std::vector<llvm::StringRef> known;
-  for (uint32_t i = 0; i <= getMaxEnumValForPrecision(); ++i)
-    if (auto precision = symbolizePrecision(i))
-      known.push_back(stringifyPrecision(*precision));
+  for (const WeightFormat &format : weightFormats())
+    known.push_back(format.name());
   Diagnostic &diagnostic = sema.report.error(DiagCode::BadPrecision, name.range,
                                              "there is no precision `" + name.text + "`");
   if (auto nearest = nearestName(name.text, known))
