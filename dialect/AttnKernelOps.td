@@ -79,8 +79,8 @@ def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [KernelOpInterface, Attr
     `quantization` is their [rows..., 2] with scale and zero, then the scale of each column and the sum of its weights, both with the panels' padding:
     the sum over k is rowScale * columnScale * sum_k (input - zero) * weight. In int4, two numbers are in a byte, and instead of scales there are lines
     in f16 of 32 along k, [columns / 48][k / 32][2][48]: the scale and 16 times the offset, weight = scale * (number + offset); the sums of weights are
-    f32, and behind these are scales and sums as of int8, of the bytes that many rows may be multiplied with (abi.h). In int8_groups, the same is there for numbers that are bytes, without offsets. Rows of int4 have the sums of each 32 of
-    their bytes behind scale and zero, except on GPUs. With panels of bf16, `rounded` may be the same rows in bf16
+    f32, and behind these are scales and sums as of int8, of the bytes that many rows may be multiplied with (abi.h). Other formats of groups have the same
+    without offsets, and maybe of numbers that are bytes. For offsets, rows have the sums of each 32 of their bytes behind scale and zero, except on GPUs. With panels of bf16, `rounded` may be the same rows in bf16
     (attn.round_kernel), for machines that multiply these; where all machines do, `input` may be in bf16 itself. Bytes and rounded rows have room for 15 rows more behind the last. `scratch` [threads, floats]
     has a row for every thread: machines that multiply f32 only keep there the part of a panel of 16 bits that many rows are multiplied with, those with tile
     registers the sums of 32 rows, and behind the threads' rows, where k comes in parts (TargetModel), sums of a group of 256 for all panels.

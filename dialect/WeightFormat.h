@@ -16,6 +16,7 @@ struct WeightFormat : PanelFormat {
   int32_t rows; ///< ATTN_PACK_ROWS*: the layout of tables whose rows are only looked up
   double bound; ///< relative L2 error of results that rounding to the format explains
 
+  /// As specs and `--precision` call it.
   llvm::StringRef name() const { return stringifyPrecision(precision); }
   /// Whether weights are pairs of 16 bits.
   bool isHalf() const { return bits == 16; }

@@ -11,11 +11,11 @@ def Attn_LinearTileOp : AttnKernelOp<"linear_tile", [AttrSizedOperandSegments]> 
   let description = [{
     The buffers are those of the whole kernel; `row` counts over all its row dims. Columns lie within one panel; those past the last one of `out`
     are not stored. Of the outermost contracted dim, steps [start, start + depth) are summed, of one element each (of as many of the innermost
-    dim as lie side by side in a panel: 2 of bf16, 4 of int8, in groups or not, 8 of int4): a tile that does not begin with the first one
+    dim as lie side by side in a panel: 2 of 16 bits, 4 of bytes, 8 of half bytes): a tile that does not begin with the first one
     adds to what `out` holds, one that does not end with the last one leaves its sums there, without bias and epilogue.
     An input of i16 are the bits of bf16.
     An iteration of the loop over the innermost contracted dim takes `unroll` steps, where it is given.
-    With `widened`, the tile's part of its panel is there in f32 (attn.widen_tile), or of int4 as int8 (attn.widen_bytes_tile), whose scales and sums
+    With `widened`, the tile's part of its panel is there in f32 (attn.widen_tile), or of half bytes as int8 (attn.widen_bytes_tile), whose scales and sums
     `quantization` has then, and `panels` are only fetched from.
     While a step of k is computed, `pace` elements of `panels` are fetched ahead of their time, from element `ahead` on: into the
     second-level cache, or where they are `near` in time, into the first.
@@ -43,7 +43,7 @@ def Attn_WidenTileOp : AttnKernelOp<"widen_tile"> {
 }
 
 def Attn_WidenBytesTileOp : AttnKernelOp<"widen_bytes_tile"> {
-  let summary = "`groups` times 32 elements along k of a panel of int4, or of int8 in groups, from element `from` of `panels` on, as int8: [8 * groups][48] words of four bytes";
+  let summary = "`groups` times 32 elements along k of a panel of half bytes, or of int8 in groups, from element `from` of `panels` on, as int8: [8 * groups][48] words of four bytes";
   let description = [{
     The first line is at `line` of `lines`, the scale of the first column at `column` of `scales`; abi.h says which byte a number becomes. With `padded`,
     32 zeros of each column follow.

@@ -90,11 +90,13 @@ int findPrecisions(const std::vector<WantedTensor> &wanted, const std::string &p
   auto most =
       std::max_element(tensors.rbegin(), tensors.rend(),
                        [](const Tensors &a, const Tensors &b) { return a.elements < b.elements; });
-  auto nameOf = [&](auto own) { return formats[size_t(&*own - tensors.data())].name().str(); };
-  found.push_back({nameOf(most), {}});
+  auto nameOf = [&](const Tensors &own) {
+    return formats[size_t(&own - tensors.data())].name().str();
+  };
+  found.push_back({nameOf(*most), {}});
   for (auto own = tensors.rbegin(); own != tensors.rend(); ++own)
     if (own != most && !own->patterns.empty())
-      found.push_back({nameOf(own), own->patterns});
+      found.push_back({nameOf(*own), own->patterns});
   return Ok;
 }
 
