@@ -95,6 +95,7 @@ def Attn_Precision : AttnEnum<"Precision", "the precision of linears", [
     I32EnumAttrCase<"F16", 2, "f16">,   // the same with f16
     I32EnumAttrCase<"Int8", 3, "int8">, // weights per output, activations per row; products are exact
     I32EnumAttrCase<"Int4", 4, "int4">, // weights on lines of 32 inputs of an output, activations as in int8
+    I32EnumAttrCase<"Int4Groups", 7, "int4_groups">, // as int4, without what is added: weights are multiples of a scale for each 32 inputs of an output
     I32EnumAttrCase<"Int8Groups", 6, "int8_groups">, // as int8, with a scale for each 32 inputs of an output
     I32EnumAttrCase<"TF32", 5, "tf32">  // stored as f32, which it is on CPUs; products on GPUs have 11 bits of both factors
 ]>;

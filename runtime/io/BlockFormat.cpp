@@ -181,15 +181,16 @@ static void decodeMxfp4(const unsigned char *block, float *values) {
   }
 }
 
-static const BlockFormat formats[] = {{"Q4_0", 2, 32, 18, decodeQ40, 4, linesQ40, codesQ40},
-                                      {"Q4_1", 3, 32, 20, decodeQ41, 4, linesQ41, codesQ41},
-                                      {"Q5_0", 6, 32, 22, decodeQ50, 0, nullptr, nullptr},
-                                      {"Q5_1", 7, 32, 24, decodeQ51, 0, nullptr, nullptr},
-                                      {"Q8_0", 8, 32, 34, decodeQ80, 8, linesQ80, codesQ80},
-                                      {"Q4_K", 12, 256, 144, decodeQ4K, 4, linesOfGroups, codesQ4K},
-                                      {"Q5_K", 13, 256, 176, decodeQ5K, 0, nullptr, nullptr},
-                                      {"Q6_K", 14, 256, 210, decodeQ6K, 0, nullptr, nullptr},
-                                      {"MXFP4", 39, 32, 17, decodeMxfp4, 0, nullptr, nullptr}};
+static const BlockFormat formats[] = {
+    {"Q4_0", 2, 32, 18, decodeQ40, 4, true, linesQ40, codesQ40},
+    {"Q4_1", 3, 32, 20, decodeQ41, 4, false, linesQ41, codesQ41},
+    {"Q5_0", 6, 32, 22, decodeQ50, 0, false, nullptr, nullptr},
+    {"Q5_1", 7, 32, 24, decodeQ51, 0, false, nullptr, nullptr},
+    {"Q8_0", 8, 32, 34, decodeQ80, 8, true, linesQ80, codesQ80},
+    {"Q4_K", 12, 256, 144, decodeQ4K, 4, false, linesOfGroups, codesQ4K},
+    {"Q5_K", 13, 256, 176, decodeQ5K, 0, false, nullptr, nullptr},
+    {"Q6_K", 14, 256, 210, decodeQ6K, 0, false, nullptr, nullptr},
+    {"MXFP4", 39, 32, 17, decodeMxfp4, 0, false, nullptr, nullptr}};
 
 const BlockFormat *attn::findBlockFormat(uint32_t number) {
   for (const BlockFormat &format : formats)

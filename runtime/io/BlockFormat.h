@@ -15,7 +15,8 @@ struct BlockFormat {
   int32_t elements, bytes; ///< of a block
   /// Decodes one block to `elements` floats, exactly as the format defines them in f32.
   void (*decode)(const unsigned char *block, float *values);
-  int lineBits; ///< of codes, where each 32 are on a line; else 0
+  int lineBits;    ///< of codes, where each 32 are on a line; else 0
+  bool areCentred; ///< whether the code in the middle stands for 0 on each line
   /// The line of every 32 elements of a block, if there are such, and the elements' codes.
   void (*lines)(const unsigned char *block, CodeLine *lines);
   void (*codes)(const unsigned char *block, unsigned char *codes);

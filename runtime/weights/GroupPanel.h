@@ -54,7 +54,7 @@ private:
 
 /// Stores values [rows][columns] as half bytes, on lines that fit them: of six whose codes cover a
 /// little more or less than the values, each moved to the least squares of its codes' errors, the
-/// one with the smallest sum of squares.
+/// one with the smallest sum of squares. Without offsets, lines go through 0.
 void storeHalfBytes(const float *values, int64_t rows, int64_t columns, const GroupPanel &to);
 
 /// The same of codes [columns][rows] from 0 to 15, with their `lines` [rows / 32][columns].

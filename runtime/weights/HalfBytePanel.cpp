@@ -75,6 +75,33 @@ static void fitLines(const float *values, int64_t columns, CodeLine *lines) {
   }
 }
 
+/// The lines of a group without offsets: of six scales that give the value of largest magnitude a
+/// number from -6.5 to -9, each moved to the least squares of its numbers' errors, the one with the
+/// smallest sum of squares.
+static void fitScales(const float *values, int64_t rows, int64_t columns, CodeLine *lines) {
+  fitEnd(values, rows, columns, lines); // stays where the values are 0, infinite or NaN
+  Columns first, best;
+  for (int64_t j = 0; j < columns; ++j)
+    first[j] = lines[j].step, best[j] = 0;
+  for (int attempt = 0; attempt < 6; ++attempt) {
+    Columns inverse, squares, products;
+    for (int64_t j = 0; j < columns; ++j)
+      inverse[j] = float(13 + attempt) / 16 / first[j], squares[j] = products[j] = 0;
+    for (int64_t k = 0; k < rows; ++k)
+      for (int64_t j = 0; j < columns; ++j) {
+        float value = values[k * columns + j], number = roundedToWhole(value * inverse[j]);
+        number = number > -8 ? number : -8;
+        number = number < 7 ? number : 7;
+        squares[j] += number * number, products[j] += number * value;
+      }
+    for (int64_t j = 0; j < columns; ++j) {
+      float step = products[j] / squares[j], explained = step * products[j];
+      if (explained > best[j])
+        best[j] = explained, lines[j] = {step, -8 * step};
+    }
+  }
+}
+
 /// Stores lines; what becomes of them in f16 is `stored`. Where steps are nothing beside the
 /// numbers, or nothing at all, all codes stand for the number in the middle.
 static void storeLines(const CodeLine *lines, int64_t columns, const GroupPanel &to, int64_t group,
@@ -83,8 +110,13 @@ static void storeLines(const CodeLine *lines, int64_t columns, const GroupPanel 
            *offsets = scales + to.width;
   for (int64_t j = 0; j < columns; ++j) {
     auto [step, least] = lines[j];
-    float sixteenths = 16 * (8 + least / step);
     scales[j] = floatToHalf(step);
+    if (!to.format.hasOffsets) {
+      stored.scale[j] = halfToFloat(scales[j]), stored.offset[j] = 0;
+      stored.isNumber[j] = stored.scale[j] == 0;
+      continue;
+    }
+    float sixteenths = 16 * (8 + least / step);
     stored.isNumber[j] = halfToFloat(scales[j]) == 0 || fabsf(sixteenths) > largestHalf;
     if (stored.isNumber[j]) {
       scales[j] = floatToHalf(least + 7.5f * step);
@@ -194,7 +226,8 @@ static void addBytes(const GroupPanel &to, int64_t columns, int64_t groups) {
       const uint16_t *line = to.lines + to.format.lineNumbers() * group * to.width + j;
       float inverse = to.byteScales[j] != 0 ? 256 / to.byteScales[j] : 0,
             factor = halfToFloat(line[0]) * inverse,
-            shift = factor * (halfToFloat(line[to.width]) * 0.0625f);
+            offset = to.format.hasOffsets ? halfToFloat(line[to.width]) * 0.0625f : 0,
+            shift = factor * offset;
       for (int64_t i = 4 * j; i < 4 * j + 4; ++i) {
         factors[i] = static_cast<int16_t>(wholeOf(factor));
         shifts[i] = static_cast<int16_t>(wholeOf(shift) + 128);
@@ -223,7 +256,9 @@ void attn::storeHalfBytes(const float *values, int64_t rows, int64_t columns,
     const float *own = values + group * lineElements * columns;
     int64_t left = rows - group * lineElements, count = left < lineElements ? left : lineElements;
     CodeLine lines[ATTN_MAX_PANEL];
-    if (count < lineElements)
+    if (!to.format.hasOffsets)
+      fitScales(own, count, columns, lines);
+    else if (count < lineElements)
       fitEnd(own, count, columns, lines);
     else
       fitLines(own, columns, lines);

@@ -18,7 +18,9 @@ from quantized_file import awq, gptq, write_shards
 OUT, IN = 96, 512
 ROWS = 8  # tile registers multiply more with weights rounded to int8
 EXACT, ROUNDED, FOUND = 3e-7, 2.0**-10, 1 / 253  # the last: not multiples of a scale, so that another is found
-FORMATS = {"int4": {"Q4_0": EXACT, "Q4_1": ROUNDED, "Q4_K": ROUNDED}, "int8_groups": {"Q8_0": EXACT, "Q4_0": EXACT, "Q4_1": FOUND, "Q6_K": FOUND}}
+ANY_HALF = 1 / 4  # multiples of a scale that is found, from -8 to 7 of up to 9
+FORMATS = {"int4": {"Q4_0": EXACT, "Q4_1": ROUNDED, "Q4_K": ROUNDED}, "int8_groups": {"Q8_0": EXACT, "Q4_0": EXACT, "Q4_1": FOUND, "Q6_K": FOUND},
+           "int4_groups": {"Q4_0": EXACT, "Q4_1": ANY_HALF, "Q6_K": ANY_HALF}}
 INTS = {"awq": (awq, {}), "gptq": (gptq, {}), "middle": (gptq, dict(zeros="middle less one")), "wide": (gptq, dict(group=128)),
         "three": (gptq, dict(bits=3)), "eight": (gptq, dict(bits=8, zeros="middle less one")), "shifted": (gptq, dict(bits=8))}
 INT_BOUNDS = {"int4": {"awq": EXACT, "gptq": EXACT, "middle": EXACT, "wide": EXACT, "three": EXACT},
@@ -63,7 +65,7 @@ def check(folder, path, weights, precision, bounds):
     for name, wanted in weights.items():
         wanted, got = wanted.astype(np.float64), np.concatenate(found[name]).T
         # Of a group's codes, the largest numbers are as far from 0 as the line is.
-        groups = np.abs(wanted).reshape(OUT, -1, 32).max(2, keepdims=True)
+        groups = np.maximum(np.abs(wanted).reshape(OUT, -1, 32).max(2, keepdims=True), 1e-30)  # some are all 0
         worst = (np.abs(got - wanted).reshape(OUT, -1, 32) / groups).max()
         assert worst <= bounds[name], f"{name}: {worst}"
         print(f"{name} in {precision}: worst difference {worst:.1e} of a group's largest weight, bound {bounds[name]:.1e}")

@@ -357,7 +357,7 @@ def check_model(family, folder):
         check_exact(family + "-long", "--set", "C=64", rows=llama_twin({**config, "is_long": True}, weights, ids)["scores"])
     if family == "llama3":  # as the spec says: every map in the precision that its tensor suits
         said = [line.split()[1] for line in open(spec) if line.startswith("  precision")]
-        assert set(said) == {"int8_groups", "int4", "bf16"}, said
+        assert set(said) == {"int8_groups", "int4_groups", "int4", "bf16"}, said
         rounded = error()
         print(f"{family}.gguf in {', '.join(said)}: relative L2 {rounded:.1e}")
         assert 1e-4 < rounded <= ROUNDED, rounded

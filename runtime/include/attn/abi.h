@@ -119,7 +119,10 @@ enum {
   /* [k][columns] of f32: element (i, j) is the cosine, or sine, of i * frequencies[j], to within
    * 2^-24. There are no parts. */
   ATTN_PACK_COSINES = 9,
-  ATTN_PACK_SINES = 10
+  ATTN_PACK_SINES = 10,
+  /* As ATTN_PACK_PANELS_INT4 without offsets, as if they were 0: lines are [ceil(columns / width)]
+   * [g / 4][width] of f16, the scales. */
+  ATTN_PACK_PANELS_INT4_GROUPS = 11
 };
 
 #define ATTN_MAX_PANEL 64 /* columns */

@@ -1,9 +1,10 @@
-// Weights of linears as bf16, int8, in groups or not, and int4: rows become bytes in a kernel before the products. What is no matrix stays f32.
+// Weights of linears as bf16, int8 and int4, in groups or not: rows become bytes in a kernel before the products. What is no matrix stays f32.
 //
 // RUN: attn-opt %s --attn-plan-memory=precision=bf16 | FileCheck %s --check-prefix=BF16
 // RUN: attn-opt %s "--attn-plan-memory=precision=bf16 targets=x86-64-v4,avx512bf16" | FileCheck %s --check-prefix=ROUND
 // RUN: attn-opt %s --attn-plan-memory=precision=int8 | FileCheck %s --check-prefix=INT8
 // RUN: attn-opt %s --attn-plan-memory=precision=int4 | FileCheck %s --check-prefix=INT4
+// RUN: attn-opt %s --attn-plan-memory=precision=int4_groups | FileCheck %s --check-prefix=INT4-GROUPS
 // RUN: attn-opt %s --attn-plan-memory=precision=int8_groups | FileCheck %s --check-prefix=GROUPS
 // RUN: not attn-opt %s --attn-plan-memory=precision=f8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
@@ -14,6 +15,7 @@
 // BF16: attn.slot @rows.b [@b] k 1 columns 5 width 0 bytes 20
 // INT8: attn.slot @panels.w [@w] k 6 columns 5 width 48 in int8 bytes 3456
 // INT4: attn.slot @panels.w [@w] k 6 columns 5 width 48 in int4 bytes 1536
+// INT4-GROUPS: attn.slot @panels.w [@w] k 6 columns 5 width 48 in int4_groups bytes 1440
 // GROUPS: attn.slot @panels.w [@w] k 6 columns 5 width 48 in int8_groups bytes 2208
 module attributes {attn.model = "m"} {
   attn.dim @B dyn 8
@@ -39,6 +41,7 @@ module attributes {attn.model = "m"} {
   // INT8: attn.quantize_kernel
 
   // GROUPS: attn.linear_kernel {{.*}} contract 1 in int8_groups : memref<?x32xi8{{.*}}memref<1536xi8{{.*}} quantized(memref<?x2xf32{{.*}}, memref<48xf16{{.*}}, memref<48xf32{{.*}}, memref<48xf32{{.*}}, memref<48xi32{{.*}}
+  // INT4-GROUPS: attn.linear_kernel {{.*}} contract 1 in int4_groups : memref<?x32xi8{{.*}}memref<768xi8{{.*}} quantized(memref<?x2xf32{{.*}}, memref<48xf16{{.*}}, memref<48xf32{{.*}}, memref<48xf32{{.*}}, memref<48xi32
   // INT4: attn.linear_kernel {{.*}} contract 1 in int4 : memref<?x32xi8{{.*}}memref<768xi8{{.*}} quantized(memref<?x3xf32{{.*}}, memref<96xf16{{.*}}, memref<48xf32{{.*}}, memref<48xf32{{.*}}, memref<48xi32
   func.func @entry(%x: tensor<?x6xf32, #attn.axes<"B", "D">> {attn.name = "x"})
       -> (tensor<?x3xf32, #attn.axes<"B", "P">> {attn.name = "y"}) attributes {attn.entry} {

@@ -47,6 +47,7 @@ TEST_P(ByteKernelTest, FewRows) {
   check(fewRowsOf(Panels::Int8, 4));
   check(fewRowsOf(Panels::Int8Groups, 32));
   check(fewRowsOf(Panels::Int4, 32));
+  check(fewRowsOf(Panels::Int4Groups, 32));
 }
 
 TEST_P(ByteKernelTest, PanelsOfInt8) { check(withTileRegisters(casesOf(Panels::Int8, 4, random))); }
@@ -54,6 +55,8 @@ TEST_P(ByteKernelTest, PanelsOfInt8) { check(withTileRegisters(casesOf(Panels::I
 TEST_P(ByteKernelTest, PanelsOfInt8Groups) { check(casesOf(Panels::Int8Groups, 32, random)); }
 
 TEST_P(ByteKernelTest, PanelsOfInt4) { check(casesOf(Panels::Int4, 32, random)); }
+
+TEST_P(ByteKernelTest, PanelsOfInt4Groups) { check(casesOf(Panels::Int4Groups, 32, random)); }
 
 /// Many rows, and room for panels as int8: those of int4 become it, those of int8 in groups where
 /// there are tile registers.
@@ -82,12 +85,13 @@ TEST_P(ByteKernelTest, GroupsOfManyRows) {
   if (KernelRunner::isGpu(GetParam()))
     GTEST_SKIP() << "has no room";
   check(withRoom(Panels::Int4, true));
+  check(withRoom(Panels::Int4Groups, true));
   check(withRoom(Panels::Int8Groups, llvm::StringRef(GetParam()).starts_with("amx")));
 }
 
 /// What is one row when running, of many that there may be.
 TEST_P(ByteKernelTest, FewOfManyRowsOfGroups) {
-  for (Panels panels : {Panels::Int8Groups, Panels::Int4}) {
+  for (Panels panels : {Panels::Int8Groups, Panels::Int4, Panels::Int4Groups}) {
     LinearCase test(1, 3232, 70, Epilogue::Gelu);
     test.panels = panels, test.hasRoom = test.dynamic = true;
     auto runner = KernelRunner::create(test.text("f"), GetParam());
@@ -128,7 +132,7 @@ TEST_P(ByteKernelTest, RowsOfBf16ToRowsOfBf16) {
 TEST_P(ByteKernelTest, BytesToRowsOfBf16) {
   if (!multipliesPairs())
     GTEST_SKIP() << "does not multiply pairs";
-  for (Panels panels : {Panels::Int8, Panels::Int8Groups, Panels::Int4}) {
+  for (Panels panels : {Panels::Int8, Panels::Int8Groups, Panels::Int4, Panels::Int4Groups}) {
     LinearCase test(37, 96, 101);
     test.panels = panels, test.isOfBits = true;
     check(panels == Panels::Int8 ? withTileRegisters({test}) : std::vector{test});

@@ -68,9 +68,7 @@ int64_t LinearCase::sharedRows() const {
   return parts > 1 ? (floats + roomFloats() - 1) / roomFloats() : 0;
 }
 
-int64_t LinearCase::rangeColumns() const {
-  return panels == Panels::Int4 ? 2 + panelRows() / 32 : 2;
-}
+int64_t LinearCase::rangeColumns() const { return hasOffsets() ? 2 + panelRows() / 32 : 2; }
 
 int64_t LinearCase::panelRows() const {
   int64_t padded = panels == Panels::Int8 ? 64 : panels == Panels::F32 ? 1 : 32;
@@ -154,6 +152,8 @@ const char *LinearCase::precisionName() const {
     return "int8_groups";
   case Panels::Int4:
     return "int4";
+  case Panels::Int4Groups:
+    return "int4_groups";
   }
   return "";
 }
@@ -161,7 +161,6 @@ const char *LinearCase::precisionName() const {
 std::string LinearCase::text(const std::string &name) const {
   const char *half = isOfBits ? "i16" : panels == Panels::F16 ? "f16" : "bf16";
   const char *outElement = isOfBits ? half : "f32";
-  bool isInt4 = panels == Panels::Int4;
   const char *inElement = hasByteRows() ? "i8" : "f32",
              *panelElement = hasByteRows()            ? "i8"
                              : panels == Panels::BF16 ? "i16"
@@ -186,7 +185,7 @@ std::string LinearCase::text(const std::string &name) const {
          << typeOf(layout, dynamic, element) << "\n";
   };
   int64_t stored = (n + 47) / 48 * panelRows() * 48;
-  Layout packed{{isInt4 ? stored / 2 : stored}, {1}}, row{{n}, {1}};
+  Layout packed{{areHalfBytes() ? stored / 2 : stored}, {1}}, row{{n}, {1}};
   Layout narrow{{rows(), depth()}, {panelRows(), 1}};
   if (isNarrow)
     view("%in", "%a9", narrow, dynamic, half);
@@ -200,7 +199,7 @@ std::string LinearCase::text(const std::string &name) const {
     quantized = " rounded %rounded", quantizedTypes = " rounded " + typeOf(narrow, dynamic, "i16");
   }
   if (hasByteRows()) {
-    Layout scales{{isInt4 ? stored / 16 : hasGroups() ? stored / 32 : columns.sizes[0]}, {1}};
+    Layout scales{{hasOffsets() ? stored / 16 : hasGroups() ? stored / 32 : columns.sizes[0]}, {1}};
     view("%range", "%a6", ranges, dynamic), view("%scales", "%a7", scales, false, scale);
     view("%sums", "%a8", columns, false, sum);
     quantized = " quantized(%range, %scales, %sums";

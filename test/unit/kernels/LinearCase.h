@@ -24,7 +24,7 @@ struct Layout {
   int64_t at(int64_t flat, size_t begin, size_t end) const;
 };
 
-enum class Panels { F32, BF16, F16, Int8, Int8Groups, Int4 };
+enum class Panels { F32, BF16, F16, Int8, Int8Groups, Int4, Int4Groups };
 enum class Epilogue { None, Relu, Gelu, Residual, ScaleAndShift };
 
 struct LinearCase {
@@ -55,7 +55,7 @@ struct LinearCase {
   /// A thread's scratch, and as many rows behind that of all threads.
   int64_t roomFloats() const;
   int64_t sharedRows() const;
-  /// Scale and zero, and of int4 the sums of each 32 bytes.
+  /// Scale and zero, and for offsets the sums of each 32 bytes.
   int64_t rangeColumns() const;
   /// Rows of a panel, the padding included.
   int64_t panelRows() const;
@@ -67,6 +67,9 @@ struct LinearCase {
   bool hasByteRows() const { return panels >= Panels::Int8; }
   /// Whether 32 weights share a line or a scale.
   bool hasGroups() const { return panels >= Panels::Int8Groups; }
+  bool areHalfBytes() const { return panels >= Panels::Int4; }
+  /// Whether there is an offset beside the scale.
+  bool hasOffsets() const { return panels == Panels::Int4; }
   /// A function
   ///   @name(%packed, %workspace, %call, %thread, %threads, %m: index, %in, %panels, %bias, %out,
   ///         %c0, %c1: memref<f32>, %range, %scales: memref<f32>, %sums: memref<i32>, %rounded:

@@ -91,8 +91,8 @@ void LinearData::storeBytes() {
   storedPanels = asFloats(weights);
 }
 
-/// Of int4 16 times the offset is behind the scale, a panel on.
-static int64_t numbersOf(const LinearCase &test) { return test.panels == Panels::Int4 ? 2 : 1; }
+/// 16 times the offset, where there are such, is behind the scale, a panel on.
+static int64_t numbersOf(const LinearCase &test) { return test.hasOffsets() ? 2 : 1; }
 
 int64_t LinearData::lineOf(int64_t p) const {
   int64_t k = test.depth(), panel = p / (k * 48), row = p / 48 % k,
@@ -106,9 +106,9 @@ std::vector<uint16_t> LinearData::randomLines() const {
   for (size_t i = 0; i < lines.size(); ++i) {
     bool isOffset = numbersOf(test) == 2 && i / 48 % 2;
     float scale = (i % 2 ? 0.1f : -0.1f) + 0.01f * float(i % 7);
-    lines[i] = floatToHalf(isOffset                      ? 5 * float(i % 13) - 30 // sixteenths
-                           : test.panels == Panels::Int4 ? scale
-                                                         : scale / 16);
+    lines[i] = floatToHalf(isOffset              ? 5 * float(i % 13) - 30 // sixteenths
+                           : test.areHalfBytes() ? scale
+                                                 : scale / 16);
   }
   return lines;
 }
@@ -117,16 +117,16 @@ std::vector<uint16_t> LinearData::randomLines() const {
 /// scale.
 void LinearData::storeGroups() {
   int64_t k = test.depth(), columns = (test.n + 47) / 48 * 48, groups = test.panelRows() / 32;
-  bool isInt4 = test.panels == Panels::Int4;
-  std::vector<uint8_t> weights(columns * groups * (isInt4 ? 16 : 32), isInt4 ? 0x88 : 0); // zeros
+  bool areHalves = test.areHalfBytes();
+  std::vector<uint8_t> weights(columns * groups * (areHalves ? 16 : 32), areHalves ? 0x88 : 0);
   std::vector<uint16_t> lines = randomLines();
   std::vector<float> exact(columns);
   for (int64_t p = 0; p < int64_t(panels.size()); ++p) {
     int64_t panel = p / (k * 48), row = p / 48 % k, column = p % 48,
             group = panel * groups + row / 32, line = lineOf(p);
     float scale = halfToFloat(lines[line]),
-          offset = isInt4 ? halfToFloat(lines[line + 48]) / 16 : 0;
-    if (isInt4) {
+          offset = test.hasOffsets() ? halfToFloat(lines[line + 48]) / 16 : 0;
+    if (areHalves) {
       float number = std::fmax(-8, std::fmin(7, std::round(panels[p] * 4)));
       uint8_t &byte = weights[((group * 4 + row % 32 / 8) * 48 + column) * 4 + row % 4];
       int shift = row % 8 < 4 ? 0 : 4;
@@ -155,7 +155,7 @@ void LinearData::findBytes(const std::vector<uint16_t> &lines) {
   for (int64_t p = 0; p < int64_t(panels.size()); ++p) {
     int64_t line = lineOf(p);
     float scale = halfToFloat(lines[line]), whole = byteScales[columnOf(p)],
-          sixteenths = test.panels == Panels::Int4 ? halfToFloat(lines[line + 48]) : 0;
+          sixteenths = test.hasOffsets() ? halfToFloat(lines[line + 48]) : 0;
     float factor = whole > 0 ? scale * (256 / whole) : 0, shift = factor * (sixteenths * 0.0625f);
     auto number = int(std::round(panels[p] / scale - sixteenths / 16));
     auto byte = int8_t(
@@ -180,7 +180,7 @@ void LinearData::storeByteRows() {
       int64_t place = test.in.at(row, 0, test.in.sizes.size() - 1) + i;
       float byte = std::fmax(0.0f, std::fmin(255.0f, std::round(in[place] * 80 + 128)));
       bytes[place] = uint8_t(byte), in[place] = (byte - zero) * scale;
-      if (test.panels == Panels::Int4)
+      if (test.hasOffsets())
         range[size_t(row * test.rangeColumns() + 2 + i / 32)] += byte;
     }
   }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory for strings, and the features of CPUs.
+// Memory for strings, blocks of pages, and the features of CPUs.
 #include "attn/abi.h"
 #include "base/Arena.h"
 #include "base/Features.h"
+#include "base/PageBlock.h"
 #include <cstdio>
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/mman.h>
 #include <vector>
 
 using namespace attn;
@@ -54,4 +56,27 @@ TEST(FeaturesTest, CpuHasAName) {
   char name[64];
   cpuName(name);
   EXPECT_STRNE("", name);
+}
+
+TEST(PageBlockTest, BlocksAreAlignedZeroAndReplaceable) {
+  PageBlock block;
+  for (uint64_t bytes : {uint64_t(1), uint64_t(5000), uint64_t(2) << 20, uint64_t(5) << 20}) {
+    ASSERT_TRUE(block.allocate(bytes));
+    EXPECT_GE(block.size(), bytes);
+    EXPECT_EQ(0u, uintptr_t(block.data()) % (bytes < (2u << 20) ? 4096 : 2 << 20));
+    EXPECT_EQ(0, block.data()[0] | block.data()[bytes - 1]);
+    block.data()[bytes - 1] = 1;
+  }
+  // Of small pages, those are there that were written.
+  constexpr size_t bytes = 8 << 20, pages = bytes / 4096;
+  ASSERT_TRUE(block.allocate(bytes, PageBlock::Pages::Small));
+  block.data()[5 << 20] = 1;
+  unsigned char areThere[pages];
+  ASSERT_EQ(0, mincore(block.data(), bytes, areThere));
+  size_t count = 0;
+  for (unsigned char isThere : areThere)
+    count += isThere & 1;
+  EXPECT_EQ(1u, count);
+  EXPECT_FALSE(block.allocate(UINT64_MAX / 2 - 4096));
+  EXPECT_EQ(nullptr, block.data());
 }

@@ -4,14 +4,12 @@
 #include "weights/Pack.h"
 #include "TestSupport.h"
 #include "base/Dtype.h"
-#include "base/PageBlock.h"
 #include "base/Team.h"
 #include "io/Checkpoint.h"
 #include "weights/PanelLayout.h"
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 using namespace attn;
 
@@ -30,8 +28,9 @@ template <typename T> static T get(const std::vector<char> &block, int64_t at) {
 }
 
 /// The squares of errors where 16 numbers are spread evenly from the least value to the greatest,
-/// or of fewer than 32 values, where they are multiples of -1/8 of that of largest magnitude.
-static double errorOfRounding(const std::vector<float> &values) {
+/// or without offsets, and of fewer than 32 values, where they are multiples of -1/8 of that of
+/// largest magnitude.
+static double errorOfRounding(const std::vector<float> &values, bool hasOffsets) {
   float low = values[0], high = values[0], extreme = 0;
   for (float value : values) {
     low = std::min(low, value), high = std::max(high, value);
@@ -44,7 +43,7 @@ static double errorOfRounding(const std::vector<float> &values) {
     spread += std::pow(low + step * code - value, 2);
     symmetric += std::pow(other * number - value, 2);
   }
-  return values.size() < 32 ? symmetric : spread;
+  return values.size() < 32 || !hasOffsets ? symmetric : spread;
 }
 
 /// Column n of a slot in half bytes: what is stored by the formulas of abi.h is nearer to the
@@ -53,16 +52,17 @@ static void checkHalves(const attn_abi_slot &slot, const std::vector<float> &mat
                         const std::vector<char> &block) {
   int64_t width = slot.width, groups = (slot.k + 31) / 32;
   int64_t panels = (slot.columns + width - 1) / width, panel = n / width, lane = n % width;
-  int64_t lines = slot.offset + panels * groups * 16 * width,
-          sums = lines + panels * groups * 4 * width, scales = sums + panels * 4 * width,
+  bool hasOffsets = slot.layout == ATTN_PACK_PANELS_INT4;
+  int64_t numbers = hasOffsets ? 2 : 1, lines = slot.offset + panels * groups * 16 * width,
+          sums = lines + panels * groups * 2 * numbers * width, scales = sums + panels * 4 * width,
           byteSums = scales + panels * 4 * width;
   double sum = 0, largest = 0;
   auto scale = get<float>(block, scales + 4 * n);
   int32_t byteSum = 0;
   for (int64_t group = 0; group < groups; ++group) {
-    int64_t line = lines + 2 * ((panel * groups + group) * 2 * width + lane);
-    auto d = halfToFloat(get<uint16_t>(block, line)),
-         o = halfToFloat(get<uint16_t>(block, line + 2 * width)) / 16;
+    int64_t line = lines + 2 * ((panel * groups + group) * numbers * width + lane);
+    float d = halfToFloat(get<uint16_t>(block, line)),
+          o = hasOffsets ? halfToFloat(get<uint16_t>(block, line + 2 * width)) / 16 : 0;
     float factor = scale != 0 ? d * (256 / scale) : 0;
     auto f = int32_t(std::nearbyint(factor)), p = int32_t(std::nearbyint(factor * o));
     std::vector<float> values;
@@ -87,7 +87,8 @@ static void checkHalves(const attn_abi_slot &slot, const std::vector<float> &mat
       magnitude += std::pow(weight, 2);
     }
     // Scales and offsets are rounded to f16.
-    EXPECT_LE(error, 1.01 * errorOfRounding(values) + 1e-5 * magnitude) << n << " " << group;
+    EXPECT_LE(error, 1.01 * errorOfRounding(values, hasOffsets) + 1e-5 * magnitude)
+        << n << " " << group;
   }
   EXPECT_NEAR(sum, double(get<float>(block, sums + 4 * n)), 1e-5 * largest * double(slot.k));
   EXPECT_NEAR(largest / 127, double(scale), 1e-6 * largest);
@@ -187,7 +188,8 @@ static void checkOne(unsigned seed, Team &team) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   int64_t k = pick(random, {1, 2, 3, 7, 16, 63, 64, 65, 130, 512});
   int32_t partCount = 1 + int32_t(random() % 3);
-  auto layout = int32_t(random() % 9);
+  auto layout = int32_t(random() % 10);
+  layout = layout == 9 ? int32_t(ATTN_PACK_PANELS_INT4_GROUPS) : layout;
   int64_t width = pick(random, {1, 3, 4, 16, 32, 64});
   if (hasGroups(layout))
     width += width % 2;
@@ -250,7 +252,9 @@ static void checkOne(unsigned seed, Team &team) {
                   : layout == ATTN_PACK_PANELS_BF16 || layout == ATTN_PACK_PANELS_F16
                       ? (k + 31) / 32 * 16
                       : k;
-  int64_t groupBytes = layout == ATTN_PACK_PANELS_INT4 ? 20 : 34;
+  int64_t groupBytes = layout == ATTN_PACK_PANELS_INT4          ? 20
+                       : layout == ATTN_PACK_PANELS_INT4_GROUPS ? 18
+                                                                : 34;
   int64_t size = hasGroups(layout) ? padded * ((k + 31) / 32 * groupBytes + 12)
                  : isOfRows(layout) && !isOfFloats(layout) ? 2 * padded * k
                                                            : 4 * padded * steps;
@@ -306,7 +310,7 @@ static void checkOne(unsigned seed, Team &team) {
       }
   if (hasGroups(layout)) {
     for (int64_t n = 0; n < columns; ++n)
-      (layout == ATTN_PACK_PANELS_INT4 ? checkHalves : checkGroupedBytes)(slot, matrix, n, block);
+      (groupBytes < 34 ? checkHalves : checkGroupedBytes)(slot, matrix, n, block);
     expected.erase(expected.begin(), expected.begin() + tables.packedBytes);
     block.erase(block.begin(), block.begin() + tables.packedBytes);
     EXPECT_EQ(expected, block); // what is behind it
@@ -323,20 +327,20 @@ TEST(PackTest, MatchesPlainLoops) {
     checkOne(seed, seed % 2 ? one : three);
 }
 
-/// Packs one column of `values` in int4, and gives back what is stored.
-static std::vector<float> packedHalves(const std::vector<float> &values) {
-  auto k = int64_t(values.size());
+/// Packs one column of `values` in half bytes, and gives back what is stored.
+static std::vector<float> packedHalves(const std::vector<float> &values, bool hasOffsets = true) {
+  auto k = int64_t(values.size()), numbers = int64_t(hasOffsets ? 2 : 1);
   attn_abi_slot slot = {};
-  slot.layout = ATTN_PACK_PANELS_INT4;
+  slot.layout = hasOffsets ? ATTN_PACK_PANELS_INT4 : ATTN_PACK_PANELS_INT4_GROUPS;
   slot.k = k, slot.columns = slot.width = 2;
-  std::vector<char> block(size_t(2 * ((k + 31) / 32 * 20 + 12)));
+  std::vector<char> block(size_t(2 * ((k + 31) / 32 * (16 + 2 * numbers) + 12)));
   storePanel(slot, values.data(), nullptr, 0, 1, block.data());
   std::vector<float> result;
   for (int64_t i = 0; i < k; ++i) {
     int code = (uint8_t(block[size_t(i / 8 * 8 + i % 4)]) >> (i % 8 < 4 ? 0 : 4)) & 15;
-    int64_t line = (k + 31) / 32 * 32 + i / 32 * 8;
-    result.push_back(halfToFloat(get<uint16_t>(block, line)) *
-                     (float(code - 8) + halfToFloat(get<uint16_t>(block, line + 4)) / 16));
+    int64_t line = (k + 31) / 32 * 32 + i / 32 * 4 * numbers;
+    float offset = hasOffsets ? halfToFloat(get<uint16_t>(block, line + 4)) / 16 : 0;
+    result.push_back(halfToFloat(get<uint16_t>(block, line)) * (float(code - 8) + offset));
   }
   return result;
 }
@@ -360,6 +364,22 @@ TEST(PackTest, HalfBytesOfAnySize) {
     values[40] = value;
     std::vector<float> packed = packedHalves(values);
     EXPECT_EQ(3, packed[0]);
+    EXPECT_FALSE(std::isfinite(packed[40])) << value;
+  }
+}
+
+/// Without offsets, weights of a group are multiples of its scale, which has either sign.
+TEST(PackTest, HalfBytesWithoutOffsets) {
+  std::vector<float> values(96, 0);
+  for (int i = 0; i < 32; ++i)
+    values[size_t(i)] = -0.5f * float(i % 16 - 8), values[size_t(64 + i)] = 1e-9f; // below f16
+  std::vector<float> packed = packedHalves(values, /*hasOffsets=*/false);
+  for (size_t i = 0; i < values.size(); ++i)
+    EXPECT_NEAR(double(values[i]), double(packed[i]), i < 32 ? 0 : 1e-9) << i;
+  for (float value : {std::nanf(""), INFINITY, 1e30f}) {
+    values[40] = value;
+    packed = packedHalves(values, /*hasOffsets=*/false);
+    EXPECT_EQ(values[0], packed[0]);
     EXPECT_FALSE(std::isfinite(packed[40])) << value;
   }
 }
@@ -403,8 +423,10 @@ TEST(PackTest, CodesAsTheyAre) {
   std::uniform_real_distribution<float> real(0.01f, 0.3f);
   for (int trial = 0; trial < 60; ++trial) {
     attn_abi_slot slot = {};
-    bool areHalves = trial % 2 == 0;
-    slot.layout = areHalves ? ATTN_PACK_PANELS_INT4 : ATTN_PACK_PANELS_INT8_GROUPS;
+    bool hasOffsets = trial % 3 == 0, areHalves = trial % 3 < 2;
+    slot.layout = hasOffsets  ? ATTN_PACK_PANELS_INT4
+                  : areHalves ? ATTN_PACK_PANELS_INT4_GROUPS
+                              : ATTN_PACK_PANELS_INT8_GROUPS;
     slot.k = 32 * int64_t(1 + random() % 5), slot.width = 6;
     slot.columns = int64_t(1 + random() % 6); // of the first panel
     int64_t groups = slot.k / 32, columns = slot.columns;
@@ -413,7 +435,7 @@ TEST(PackTest, CodesAsTheyAre) {
     std::vector<float> matrix(codes.size());
     for (auto &line : lines) {
       line.step = halfToFloat(floatToHalf(real(random) * (random() % 2 ? 1.f : -1.f)));
-      line.least = (areHalves ? float(random() % 64) / -4 : -128) * line.step;
+      line.least = (hasOffsets ? float(random() % 64) / -4 : areHalves ? -8 : -128) * line.step;
     }
     for (int64_t j = 0; j < columns; ++j)
       for (int64_t k = 0; k < slot.k; ++k) {
@@ -442,7 +464,7 @@ TEST(PackTest, CodesAsTheyAre) {
       }
     }
     lines[0].least += lines[0].step;
-    EXPECT_EQ(areHalves, takesCodes(slot.layout, areHalves ? 4 : 8, lines.data(), 1));
+    EXPECT_EQ(hasOffsets, takesCodes(slot.layout, areHalves ? 4 : 8, lines.data(), 1));
   }
 }
 
@@ -469,27 +491,4 @@ TEST(PackTest, CodesOfLinesThatAreOneNumber) {
     }
     EXPECT_NEAR(32 * expected[j], double(get<float>(block, 60 + 4 * j)), 0.05);
   }
-}
-
-TEST(PackTest, BlocksAreAlignedZeroAndReplaceable) {
-  PageBlock block;
-  for (uint64_t bytes : {uint64_t(1), uint64_t(5000), uint64_t(2) << 20, uint64_t(5) << 20}) {
-    ASSERT_TRUE(block.allocate(bytes));
-    EXPECT_GE(block.size(), bytes);
-    EXPECT_EQ(0u, uintptr_t(block.data()) % (bytes < (2u << 20) ? 4096 : 2 << 20));
-    EXPECT_EQ(0, block.data()[0] | block.data()[bytes - 1]);
-    block.data()[bytes - 1] = 1;
-  }
-  // Of small pages, those are there that were written.
-  constexpr size_t bytes = 8 << 20, pages = bytes / 4096;
-  ASSERT_TRUE(block.allocate(bytes, PageBlock::Pages::Small));
-  block.data()[5 << 20] = 1;
-  unsigned char areThere[pages];
-  ASSERT_EQ(0, mincore(block.data(), bytes, areThere));
-  size_t count = 0;
-  for (unsigned char isThere : areThere)
-    count += isThere & 1;
-  EXPECT_EQ(1u, count);
-  EXPECT_FALSE(block.allocate(UINT64_MAX / 2 - 4096));
-  EXPECT_EQ(nullptr, block.data());
 }

@@ -17,7 +17,9 @@ namespace attn::tool {
 /// they are, or are rounded to so many, floats of 4 and 8 bits are ones of 16, too.
 static Precision precisionOf(const attn::StoredTensor &tensor) {
   if (int bits = attn::ElementReader::lineBits(tensor))
-    return bits > 4 ? Precision::Int8Groups : Precision::Int4;
+    return bits > 4                                     ? Precision::Int8Groups
+           : tensor.blocks && tensor.blocks->areCentred ? Precision::Int4Groups
+                                                        : Precision::Int4;
   if (tensor.blocks)
     return llvm::StringRef(tensor.blocks->name) == "MXFP4" ? Precision::BF16
                                                            : Precision::Int8Groups;
