@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times models of Llama's form beside llama.cpp (npm's node-llama-cpp), on the same GGUF files of random weights.
 
-A file of Q8_0 is computed with in int8_groups, one of Q4_0 in int4; both take the codes as they are. A prompt is read, then tokens follow one by one. Both take turns, each in a process of its own. Then processes start with a file that lies in memory and end behind their first token.
+A file of Q8_0 is computed with in int8_groups, one of Q4_0 in int4_groups; both take the codes as they are. A prompt is read, then tokens follow one by one. Both take turns, each in a process of its own. Then processes start with a file that lies in memory and end behind their first token.
 
 Exit codes: 0 measured, 1 wrong input, 2 usage, 4 something is missing here.
 """
@@ -29,7 +29,7 @@ from large import peak  # noqa: E402
 
 # Width, layers, heads, heads of keys, feed-forward, vocabulary; billions of parameters come to the name. 8 is Llama 3's.
 SHAPES = {"0.3": (1024, 22, 16, 4, 2816, 32000), "1.1": (2048, 22, 32, 4, 5632, 32000), "8": (4096, 32, 32, 8, 14336, 128256)}
-PRECISIONS = {"Q8_0": "int8_groups", "Q4_0": "int4"}
+PRECISIONS = {"Q8_0": "int8_groups", "Q4_0": "int4_groups"}
 BENCH = os.path.join(ROOT, "tools", "bench")
 
 
@@ -157,7 +157,7 @@ def main():
         "# Llama's form beside llama.cpp",
         "",
         f"{report.cpu_name()}, {date}, {options.rounds} turns of each; llama.cpp is that of node-llama-cpp {version}. Files of random weights; "
-        "Q8_0 is computed with in int8_groups, Q4_0 in int4. Ratios are attn over llama.cpp: below 1, attn is faster.",
+        "Q8_0 is computed with in int8_groups, Q4_0 in int4_groups. Ratios are attn over llama.cpp: below 1, attn is faster.",
         "",
         "| billion parameters | file | threads | what | attn ms, min / median | llama.cpp ms, min / median | ratio, min | ratio, median |",
         "| ---: | --- | ---: | --- | ---: | ---: | ---: | ---: |",
