@@ -20,7 +20,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ATTN = ROOT / "build/bin/attn"
-PRECISIONS = ["f32", "bf16", "f16", "int8", "int4"]
+PRECISIONS = ["f32", "bf16", "f16", "int8", "int8_groups", "int4", "int4_groups"]
 
 
 def targets():
