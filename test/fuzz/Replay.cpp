@@ -41,7 +41,7 @@ private:
   size_t below(size_t bound) { return bound ? numbers() % bound : 0; }
 
   const std::vector<Bytes> &all;
-  std::mt19937_64 numbers{1};
+  std::mt19937_64 numbers{1}; // NOLINT(bugprone-random-generator-seed): the same in every run
 };
 } // namespace
 
@@ -108,7 +108,7 @@ int main(int argc, char **argv) {
   for (const std::filesystem::path &path : paths)
     all.push_back(readFile(path));
   Changer changer(all);
-  unsigned count = 0, variants = changes ? unsigned(atoi(argv[3])) : 0;
+  unsigned count = 0, variants = changes ? unsigned(strtoul(argv[3], nullptr, 10)) : 0;
   for (size_t i = 0; i < all.size(); ++i)
     for (unsigned variant = 0; variant <= variants; ++variant) {
       Bytes bytes = all[i];
