@@ -14,9 +14,9 @@ def ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
   let methods = [
     InterfaceMethod<"Whether it becomes a kernel; else its result is a view of an operand.", "bool", "becomesKernel", (ins), "", "return true;">,
     InterfaceMethod<[{
-      Whether its kernels, of GPUs or of CPUs, can write 16 bits (on CPUs those of bf16) where the first result is of f32: what is multiplied in them is
-      rounded by who computes it.
-    }], "bool", "writesHalves", (ins "bool":$onGpu), "", "return false;">,
+      Whether its kernels can write 16 bits (on CPUs those of bf16) where the first result is of f32: what is multiplied in them is rounded by who
+      computes it. `mapsToo` says whether kernels of attn.map can.
+    }], "bool", "writesHalves", (ins "bool":$mapsToo), "", "return false;">,
     InterfaceMethod<"What profiles call the kernel: by default its name and the columns of its first result, `rotary 64`.", "::std::string", "costTitle", (ins), "",
                     "return ::attn::titleWithColumns($_op, $_op->getResult(0).getType());">,
     InterfaceMethod<"The tensor whose elements are work, `flopPerElement` operations each.", "::mlir::Value", "workTensor", (ins), "", "return $_op->getResult(0);">,

@@ -164,7 +164,7 @@ LogicalResult DotOp::verify() {
   return success();
 }
 
-bool AttentionOp::writesHalves(bool onGpu) { return true; }
+bool AttentionOp::writesHalves(bool mapsToo) { return true; }
 
 std::string AttentionOp::costTitle() {
   return (getMask().empty() ? "" : "masked ") + titleWithColumns(*this, getQuery().getType());

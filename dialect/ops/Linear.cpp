@@ -89,7 +89,7 @@ LogicalResult LinearOp::verify() {
   return verifyCaptures(*this);
 }
 
-bool LinearOp::writesHalves(bool onGpu) { return true; }
+bool LinearOp::writesHalves(bool mapsToo) { return true; }
 
 /// Elements of a row, those of all contracted axes.
 static int64_t depthOf(LinearOp op) {

@@ -39,7 +39,7 @@ LogicalResult MapOp::verify() {
   return success();
 }
 
-bool MapOp::writesHalves(bool onGpu) { return onGpu; }
+bool MapOp::writesHalves(bool mapsToo) { return mapsToo; }
 
 std::string MapOp::costTitle() {
   std::string words = llvm::join(wordsOf(getBody()), ", ");

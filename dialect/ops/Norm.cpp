@@ -43,4 +43,4 @@ LogicalResult NormOp::verify() {
   return success();
 }
 
-bool NormOp::writesHalves(bool onGpu) { return true; }
+bool NormOp::writesHalves(bool mapsToo) { return true; }

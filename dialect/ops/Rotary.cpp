@@ -26,6 +26,6 @@ LogicalResult RotaryOp::verify() {
   return success();
 }
 
-bool RotaryOp::writesHalves(bool onGpu) { return true; }
+bool RotaryOp::writesHalves(bool mapsToo) { return true; }
 
 int64_t RotaryOp::flopPerElement() { return 3; } // four products and two sums for two elements
