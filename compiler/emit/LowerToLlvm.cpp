@@ -4,7 +4,11 @@
 // the two passes that mark modules and functions with layout and CPU.
 #include "compiler/emit/LowerToLlvm.h"
 #include "compiler/codegen/Codegen.h"
-#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -89,22 +93,16 @@ void attn::buildLowerToLlvm(OpPassManager &passes, const CpuTarget &level,
   passes.addPass(createLowerRuntimePass());
   // What looks at one function at a time runs on several at once.
   OpPassManager &inside = passes.nest<func::FuncOp>();
-  inside.addPass(createSCFToControlFlowPass());
-  // Views become pointers and offsets, whose affine maps become arithmetic.
+  // Views become pointers and offsets, whose affine maps become arithmetic: before loops become
+  // branches, all of which a greedy rewrite looks through.
   inside.addPass(memref::createExpandStridedMetadataPass());
   inside.addPass(createLowerAffinePass());
+  SCFToControlFlowPassOptions loops;
+  loops.allowPatternRollback = false;
+  inside.addPass(createSCFToControlFlowPass(loops));
   inside.addPass(createConvertMathToLLVMPass());
   inside.addPass(createConvertVectorToLLVMPass());
-  inside.addPass(createArithToLLVMConversionPass());
-  inside.addPass(createConvertIndexToLLVMPass());
-  inside.addPass(createUBToLLVMConversionPass());
-  ConvertFuncToLLVMPassOptions functions;
-  functions.useBarePtrCallConv = true;
-  passes.addPass(createConvertFuncToLLVMPass(functions));
-  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
-  // Constants and arithmetic that the conversions above leave behind.
-  passes.addPass(createArithToLLVMConversionPass());
-  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createConvertToLlvmPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
   passes.addPass(createWrapEntriesPass(entries));
   SetLevelPassOptions functionsOf;

@@ -64,6 +64,36 @@ def LowerRuntimePass : Pass<"attn-lower-runtime", "mlir::ModuleOp"> {
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::LLVM::LLVMDialect", "mlir::memref::MemRefDialect"];
 }
 
+def ConvertToLlvmPass : Pass<"attn-convert-to-llvm", "mlir::ModuleOp"> {
+  let summary = "functions, branches, buffers and scalars become LLVM's, by MLIR's patterns in one conversion";
+  let description = [{
+    A buffer is passed as a pointer.
+
+    `attn-opt -attn-convert-to-llvm -reconcile-unrealized-casts` turns
+
+    ```mlir
+    func.func @twice(%x: memref<f32>) -> f32 {
+      %loaded = memref.load %x[] : memref<f32>
+      %sum = arith.addf %loaded, %loaded : f32
+      return %sum : f32
+    }
+    ```
+
+    into
+
+    ```mlir
+    llvm.func @twice(%x: !llvm.ptr) -> f32 {
+      ...
+      %place = llvm.extractvalue %buffer[1] : !llvm.struct<(ptr, ptr, i64)>
+      %loaded = llvm.load %place : !llvm.ptr -> f32
+      %sum = llvm.fadd %loaded, %loaded : f32
+      llvm.return %sum : f32
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect"];
+}
+
 def WrapEntriesPass : Pass<"attn-wrap-entries", "mlir::ModuleOp"> {
   let summary = "entries get functions with the signatures that the runtime calls";
   let description = [{

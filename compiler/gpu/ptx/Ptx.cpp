@@ -68,18 +68,24 @@ static void describeKernel(LLVM::LLVMFuncOp function, const GpuKernelInfo &info)
 
 static void addLowering(OpPassManager &passes) {
   OpPassManager &inside = passes.nest<gpu::GPUModuleOp>();
-  inside.addPass(createCanonicalizerPass());
+  // LLVM drops blocks and arguments that nothing uses, in a fraction of the time.
+  GreedyRewriteConfig canonical;
+  canonical.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  inside.addPass(createCanonicalizerPass(canonical));
   inside.addPass(createCSEPass());
-  inside.addPass(createSCFToControlFlowPass());
   inside.addPass(memref::createExpandStridedMetadataPass());
   inside.addPass(createLowerAffinePass());
+  SCFToControlFlowPassOptions loops;
+  loops.allowPatternRollback = false;
+  inside.addPass(createSCFToControlFlowPass(loops));
   inside.addPass(createConvertMathToLLVMPass());
   inside.addPass(createConvertVectorToLLVMPass());
   ConvertGpuOpsToNVVMOpsOptions kernels;
   kernels.useBarePtrCallConv = true;
+  kernels.allowPatternRollback = false;
   inside.addPass(createConvertGpuOpsToNVVMOps(kernels));
   inside.addPass(createConvertIndexToLLVMPass());
-  inside.addPass(createCanonicalizerPass());
+  inside.addPass(createCanonicalizerPass(canonical));
   inside.addPass(createCSEPass());
   inside.addPass(createConvertNVVMToLLVMPass());
   inside.addPass(createReconcileUnrealizedCastsPass());
