@@ -110,9 +110,9 @@ TEST_P(AttentionKernelTest, OneOfEach) { runCase(cross(1, 1, 1, 1)); }
 TEST_P(AttentionKernelTest, OneQuery) { runCase(cross(1, 37, 64, 64)); }
 TEST_P(AttentionKernelTest, OneKey) { runCase(cross(13, 1, 64, 5)); }
 TEST_P(AttentionKernelTest, OddFeatures) { runCase(cross(17, 5, 5, 17)); }
-TEST_P(AttentionKernelTest, FeaturesOf48And80) { runCase(cross(53, 101, 48, 80)); }
-TEST_P(AttentionKernelTest, FeaturesOf80And48) { runCase(cross(48, 61, 80, 48)); }
-TEST_P(AttentionKernelTest, FeaturesOf192) { runCase(shape(37, 192)); }
+TEST_P(AttentionKernelTest, FeaturesOfOtherSizes) {
+  runSample({cross(53, 101, 48, 80), cross(48, 61, 80, 48), shape(37, 192)});
+}
 TEST_P(AttentionKernelTest, PatchesOfAnImage) { runCase(shape(197, 64)); }
 TEST_P(AttentionKernelTest, FewPatches) { runCase(shape(17, 16)); }
 TEST_P(AttentionKernelTest, PatchesOfALargeImage) {
