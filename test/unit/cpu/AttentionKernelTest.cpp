@@ -113,12 +113,11 @@ TEST_P(AttentionKernelTest, OddFeatures) { runCase(cross(17, 5, 5, 17)); }
 TEST_P(AttentionKernelTest, FeaturesOfOtherSizes) {
   runSample({cross(53, 101, 48, 80), cross(48, 61, 80, 48), shape(37, 192)});
 }
-TEST_P(AttentionKernelTest, PatchesOfAnImage) { runCase(shape(197, 64)); }
-TEST_P(AttentionKernelTest, FewPatches) { runCase(shape(17, 16)); }
-TEST_P(AttentionKernelTest, PatchesOfALargeImage) {
+TEST_P(AttentionKernelTest, PatchesOfImages) {
+  std::vector<Case> cases{shape(197, 64), shape(17, 16), shape(577, 24)};
   if (KernelRunner::isGpu(level()))
-    GTEST_SKIP() << "takes the interpreter long";
-  runCase(shape(577, 24));
+    cases.pop_back(); // takes the interpreter long
+  runSample(cases);
 }
 TEST_P(AttentionKernelTest, ManyKeys) { runCase(cross(5, 1537, 16, 20)); }
 
@@ -171,7 +170,7 @@ TEST_P(AttentionKernelTest, BiasAndMaskOfPositions) {
 
 /// The first keys and the last ones before a query: tiles that are live at both ends.
 TEST_P(AttentionKernelTest, SinksAndWindow) {
-  for (Case c : {cross(70, 190, 8, 20), cross(300, 290, 8, 20)}) {
+  for (Case c : sampleOf<Case>({cross(70, 190, 8, 20), cross(300, 290, 8, 20)}, GetParam())) {
     c.hooks = R"(mask {
       ^bb0(%b: index, %h: index, %i: index, %j: index):
         %few = arith.constant 5 : index
@@ -193,7 +192,8 @@ TEST_P(AttentionKernelTest, SinksAndWindow) {
 TEST_P(AttentionKernelTest, KeysOfACache) {
   if (KernelRunner::isGpu(level()))
     GTEST_SKIP() << "GpuDecodingTest has them";
-  for (Case c : {cross(53, 129, 20, 36), causal(cross(250, 270, 8, 24))}) {
+  for (Case c :
+       sampleOf<Case>({cross(53, 129, 20, 36), causal(cross(250, 270, 8, 24))}, GetParam())) {
     c.dynamicKeys = true, c.spareKeys = 300 - c.keys;
     runCase(c);
   }
@@ -304,7 +304,8 @@ TEST_P(AttentionKernelTest, LargeScores) {
 /// Maxima grow along the keys or do not, side by side: within a tile and from tile to tile, by less
 /// than weights may grow before they are rescaled, and by more.
 TEST_P(AttentionKernelTest, ScoresThatGrow) {
-  for (Case c : {cross(50, 150, 8, 8), cross(50, 150, 32, 8), cross(250, 150, 8, 8)}) {
+  for (Case c : sampleOf<Case>({cross(50, 150, 8, 8), cross(50, 150, 32, 8), cross(250, 150, 8, 8)},
+                               GetParam())) {
     c = atLevel(c);
     auto runner = KernelRunner::create(c.text(), level());
     ASSERT_TRUE(runner);
@@ -321,8 +322,9 @@ TEST_P(AttentionKernelTest, ScoresThatGrow) {
   }
 }
 
+/// One tile of keys, and several.
 TEST_P(AttentionKernelTest, InfinitiesAndNans) {
-  for (Case c : {shape(21, 4), shape(150, 4), shape(150, 32)}) { // one tile of keys, and several
+  for (Case c : sampleOf<Case>({shape(21, 4), shape(150, 4), shape(150, 32)}, GetParam())) {
     c = atLevel(c);
     auto valueOf = [&](float value) { return c.rounds ? float(c.rounded(value)) : value; };
     auto runner = KernelRunner::create(c.text(), level());
