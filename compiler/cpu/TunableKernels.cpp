@@ -124,7 +124,7 @@ static TunableKernel describe(Operation *op, const CpuTarget &target, ArrayRef<i
   TunableKernel kernel;
   kernel.target = target;
   if (auto linear = dyn_cast<LinearKernelOp>(op)) {
-    auto shape = LinearShape::of(linear, !target.dotPairs.empty());
+    auto shape = LinearShape::of(linear, !target.dotPairs.empty(), target.panelWidth);
     std::tie(kernel.rows, kernel.hasRows) = rowsOf(linear.getOut(), dims);
     if (failed(shape) || usesTileRegisters(linear, *shape, target))
       return kernel;

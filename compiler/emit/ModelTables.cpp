@@ -11,6 +11,7 @@
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/emit/SlotParts.h"
 #include "compiler/transforms/OutlineKernel.h"
+#include "compiler/transforms/ParameterLayout.h"
 #include "dialect/Settings.h"
 #include "dialect/Unfold.h"
 #include "dialect/WeightFormat.h"
@@ -71,6 +72,7 @@ private:
   Constants kernels();
   Constants parameters();
   LogicalResult addSlot(SlotOp slot, Constants &slots);
+  int64_t slotPanelWidth() const;
   std::pair<llvm::Constant *, llvm::Constant *> functionsOf(llvm::StringRef suffix);
   Constants levels();
   llvm::Constant *binary(llvm::StringRef bytes, llvm::StringRef name);
@@ -300,20 +302,31 @@ LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
                                             (layers - 1) * int64_t(slot.getLayerStride()) +
                                             int64_t(slot.getBytes());
   packedBytes = std::max(packedBytes, (last + 63) / 64 * 64);
+  int64_t columns = slot.getColumns(),
+          padded = slot.getWidth() ? paddedColumns(columns, slot.getWidth()) : columns;
   slots.push_back(build.structure(
       {build.i64(slot.getOffset()), build.i64(slot.getLayerStride()), build.i64(slot.getBytes()),
-       build.i32(layers), build.i32(layoutOf(slot)), build.i64(k), build.i64(slot.getColumns()),
-       build.i64(slot.getWidth()), build.i32(int64_t(parts.size())), build.array(table, "parts"),
+       build.i32(layers), build.i32(layoutOf(slot)), build.i64(k), build.i64(columns),
+       build.i64(padded), build.i64(slot.getWidth() ? slotPanelWidth() : 0),
+       build.i32(int64_t(parts.size())), build.array(table, "parts"),
        build.array(frequencies, "frequencies")}));
   return success();
+}
+
+/// The columns of a slot's panels that serve all of the code; where levels differ, the widest.
+int64_t TableWriter::slotPanelWidth() const {
+  int64_t width = gpus.empty() ? 0 : panelWidth;
+  for (const CpuTarget *level : options.targets.levels)
+    width = std::max(width, level->panelWidth);
+  return width;
 }
 
 Constants TableWriter::levels() {
   Constants table;
   for (const CpuTarget *level : options.targets.levels) {
     auto [functions, sizes] = functionsOf(level->suffix);
-    table.push_back(
-        build.structure({build.text(level->name), build.i32(level->code), functions, sizes}));
+    table.push_back(build.structure({build.text(level->name), build.i32(level->code),
+                                     build.i32(level->panelWidth), functions, sizes}));
   }
   return table;
 }

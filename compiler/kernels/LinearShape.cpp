@@ -7,18 +7,19 @@
 using namespace mlir;
 using namespace attn;
 
-FailureOr<LinearShape> LinearShape::of(LinearKernelOp op, bool readsRounded) {
+FailureOr<LinearShape> LinearShape::of(LinearKernelOp op, bool readsRounded, int64_t width) {
   bool takesRounded = op.getRounded() && readsRounded;
   Value rows = takesRounded ? op.getRounded() : op.getInput();
   int64_t contract = takesRounded ? 1 : static_cast<int64_t>(op.getContract());
-  auto shape = of(op, rows, op.getPanels(), op.getPrecision(), op.getOut(), contract);
+  auto shape = of(op, rows, op.getPanels(), op.getPrecision(), op.getOut(), contract, width);
   if (succeeded(shape))
     shape->keepsSums &= !op.getInPlace();
   return shape;
 }
 
 FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
-                                       Precision precision, Value out, int64_t contract) {
+                                       Precision precision, Value out, int64_t contract,
+                                       int64_t width) {
   auto in = cast<MemRefType>(input.getType()), result = cast<MemRefType>(out.getType()),
        packed = cast<MemRefType>(panels.getType());
   if (contract < 1 || contract >= in.getRank())
@@ -33,7 +34,8 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
            << in << " and " << result;
   for (int64_t size : shape.ks)
     shape.k *= size;
-  shape.panels = llvm::divideCeil(shape.n, panelWidth);
+  shape.width = width;
+  shape.panels = llvm::divideCeil(shape.n, width);
   shape.precision = precision;
   shape.isWidened = shape.format().isHalf() && in.getElementType().isF32();
   shape.keepsSums = result.getElementType().isF32();
@@ -41,7 +43,7 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
     return op->emitOpError("expected a multiple of ")
            << shape.format().rowGranule() << " contracted elements for panels of "
            << packed.getElementType() << ", but got " << in;
-  int64_t elements = shape.panels * shape.panelSteps() * shape.stepElements();
+  int64_t elements = paddedColumns(shape.n, panelWidth) * shape.panelSteps() * shape.words();
   if (packed.getRank() != 1 || packed.getDimSize(0) != elements)
     return op->emitOpError("expected panels of ") << elements << " elements, but got " << packed;
   return shape;

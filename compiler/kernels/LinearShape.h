@@ -14,7 +14,8 @@ struct LinearShape {
   int64_t n;                        ///< columns of `out`
   llvm::SmallVector<int64_t, 3> ks; ///< the contracted dims, outermost first
   int64_t k = 1;                    ///< their product
-  int64_t panels;                   ///< ceil(n / panelWidth)
+  int64_t width = panelWidth;       ///< columns of a panel
+  int64_t panels;                   ///< ceil(n / width)
   Precision precision;              ///< of the products
   bool isWidened;                   ///< panels of 16 bits, rows of f32
   bool isOfBytes = false;           ///< panels of groups, multiplied as int8
@@ -32,16 +33,18 @@ struct LinearShape {
   /// Steps from one panel to the next.
   int64_t panelSteps() const { return format().words(k); }
   /// Elements of `panels` that a step takes.
-  int64_t stepElements() const { return panelWidth * words(); }
+  int64_t stepElements() const { return width * words(); }
 
   /// The shape of a kernel with its rows; with its rounded ones where there are some and
   /// `readsRounded`.
-  static mlir::FailureOr<LinearShape> of(LinearKernelOp op, bool readsRounded);
+  static mlir::FailureOr<LinearShape> of(LinearKernelOp op, bool readsRounded,
+                                         int64_t width = panelWidth);
 
   /// The shape of a linear kernel's buffers; an error is reported at `op` where it is not known at
   /// compile time, or the panels are not of this shape.
   static mlir::FailureOr<LinearShape> of(mlir::Operation *op, mlir::Value input, mlir::Value panels,
-                                         Precision precision, mlir::Value out, int64_t contract);
+                                         Precision precision, mlir::Value out, int64_t contract,
+                                         int64_t width = panelWidth);
 
   /// Steps of k in one iteration of the innermost loop, by default. More of them, or several in a
   /// loop within others, let the scheduler load so much in advance that sums leave their registers.

@@ -23,6 +23,7 @@ static CpuTarget v3() {
                          "bmi2", "f16c", "fma",    "lzcnt",  "movbe", "xsave"};
   target.lanes = 8;
   target.registers = 16;
+  target.panelWidth = 24;
   return target;
 }
 
@@ -35,6 +36,7 @@ static CpuTarget v4() {
   target.hostFeatures.append({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
   target.lanes = 16;
   target.registers = 32;
+  target.panelWidth = 48;
   target.avx512 = true;
   return target;
 }

@@ -34,6 +34,7 @@ struct CpuTarget : VectorUnit {
   bool gainsPairs = false;  ///< ... nor as pairs of bf16
 
   int64_t registers = 0;      ///< vector registers
+  int64_t panelWidth = 48;    ///< columns of a panel, whole register blocks of them; divides 48
   int64_t rowWords = 1;       ///< of 32 bits that one load of a row takes; products take one of a
                               ///< register as their last factor. 1: loads repeat a word themselves
   bool signedBytes = false;   ///< bytes of rows have signs as those of weights do

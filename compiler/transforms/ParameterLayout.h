@@ -12,8 +12,8 @@
 
 namespace attn {
 
-/// Columns of a panel; one layout serves all CPU levels (8 x 48 blocks with AVX-512, 4 x 24 with
-/// AVX2).
+/// Columns of the widest panel, which is GPUs', too: slots are padded to multiples of it. Panels of
+/// a CPU level divide it (CpuTarget::panelWidth), so that a slot has the same places on all levels.
 constexpr int64_t panelWidth = 48;
 
 /// Gives parameters their slots while a model is planned, and then the slots their places.

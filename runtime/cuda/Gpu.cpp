@@ -30,15 +30,15 @@ Gpu::~Gpu() {
   device.release();
 }
 
-attn_status Gpu::open(const attn_abi_model &model, SharedWeights &shared, int32_t wanted,
-                      Error &error) {
+attn_status Gpu::open(const attn_abi_model &model, const attn_abi_slot *packedSlots,
+                      SharedWeights &shared, int32_t wanted, Error &error) {
   if (model.gpuCount == 0) {
     error.set(ATTN_NO_DEVICE, "R0404", "model `%s` has no code for GPUs", model.name);
     error.help("compile it with `--target=native,sm_80`");
     return error.status;
   }
   tables = &model;
-  weights.open(model, shared);
+  weights.open(model, packedSlots, shared);
   if (device.find(wanted, error) || code.choose(model, error) || device.retain(error))
     return error.status;
   if (!caches.resize(size_t(model.cacheCount)) || !cacheBlocks.resize(size_t(model.cacheCount)) ||

@@ -42,9 +42,10 @@ public:
   Gpu &operator=(const Gpu &) = delete;
   ~Gpu();
 
-  /// Takes GPU number `wanted` and loads the code for it. `shared`, the model's, outlives this.
-  attn_status open(const attn_abi_model &model, SharedWeights &shared, int32_t wanted,
-                   Error &error);
+  /// Takes GPU number `wanted` and loads the code for it. `packedSlots`, as GpuWeights has them,
+  /// and `shared`, the model's, outlive this.
+  attn_status open(const attn_abi_model &model, const attn_abi_slot *packedSlots,
+                   SharedWeights &shared, int32_t wanted, Error &error);
   int64_t workspaceBytes(int32_t entry, const int64_t *dims) const {
     return code.tables().workspaces[entry](dims, 1);
   }

@@ -14,8 +14,7 @@ struct PanelShape {
 
   /// The shape of a slot's panels.
   static PanelShape of(const attn_abi_slot &slot) {
-    return {(slot.columns + slot.width - 1) / slot.width, ((slot.k + 1) / 2 + 15) / 16 * 16,
-            slot.width};
+    return {slot.padded / slot.width, ((slot.k + 1) / 2 + 15) / 16 * 16, slot.width};
   }
   int64_t words() const { return depth * width; } ///< of a panel
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The packed weights on their way to the GPU, with panels turned where its code wants them so.
+// The packed weights on their way to the GPU, with panels as its code wants them.
 #include "cuda/Weights.h"
 #include "cuda/Panels.h"
 
@@ -55,41 +55,58 @@ attn_status GpuWeights::uploadPanels(const char *from, CuPointer to, const Panel
 
 /// Slot by slot; what lies between them nobody reads. `staging` has to stay until the stream was
 /// waited for.
-attn_status GpuWeights::uploadTurned(const char *packed, Vector<uint32_t> &staging, Error &error) {
-  int64_t most = stagingBytes;
-  for (int32_t s = 0; s < tables->slotCount; ++s)
-    if (isTurned(tables->slots[s])) {
-      int64_t bytes = panelBytes(PanelShape::of(tables->slots[s]));
-      most = bytes > most ? bytes : most;
-    }
-  if (!staging.resize(size_t(most) / sizeof(uint32_t)))
+attn_status GpuWeights::uploadChanged(const char *packed, bool turnsPanels,
+                                      Vector<uint32_t> &staging, Error &error) {
+  int64_t most = stagingBytes, regrouped = 0;
+  for (int32_t s = 0; s < tables->slotCount; ++s) {
+    const attn_abi_slot &slot = tables->slots[s];
+    int64_t bytes = turnsPanels && isTurned(slot) ? panelBytes(PanelShape::of(slot)) : 0;
+    most = bytes > most ? bytes : most;
+    regrouped = isRegrouped(s) && slot.bytes > regrouped ? slot.bytes : regrouped;
+  }
+  Vector<char> layerBytes;
+  if (!staging.resize(size_t(most) / sizeof(uint32_t)) || !layerBytes.resize(size_t(regrouped)))
     return error.outOfMemory("copying the weights");
+  const CudaDriver &driver = device.driver;
   for (int32_t s = 0; s < tables->slotCount; ++s) {
     const attn_abi_slot &slot = tables->slots[s];
     for (int32_t layer = 0; layer < slot.layers; ++layer) {
       size_t shift = size_t(slot.offset + layer * slot.layerStride);
       const char *from = packed + shift;
       CuPointer to = weights->pointer + shift;
-      if (isTurned(slot)
+      if (isRegrouped(s)) {
+        // What is on its way to the GPU may still be read.
+        if (driver.check(driver.streamSynchronize(device.currentStream()), "copying the weights",
+                         error))
+          return error.status;
+        regroupPanels(packedSlots[s], from, slot.width, layerBytes.data());
+        from = layerBytes.data();
+      }
+      if (turnsPanels && isTurned(slot)
               ? uploadPanels(from, to, PanelShape::of(slot), staging, error)
-              : device.driver.check(device.driver.memcpyHtoDAsync(to, from, size_t(slot.bytes),
-                                                                  device.currentStream()),
-                                    "copying the weights", error))
+              : driver.check(
+                    driver.memcpyHtoDAsync(to, from, size_t(slot.bytes), device.currentStream()),
+                    "copying the weights", error))
         return error.status;
     }
   }
-  return ATTN_OK;
+  // The room for a layer ends here.
+  return regrouped ? driver.check(driver.streamSynchronize(device.currentStream()),
+                                  "copying the weights", error)
+                   : ATTN_OK;
 }
 
 attn_status GpuWeights::uploadAll(const char *packed, bool turnsPanels, Error &error) {
   size_t bytes = size_t(tables->packedBytes);
   Vector<uint32_t> staging;
+  bool isChanged = turnsPanels;
+  for (int32_t slot = 0; slot < tables->slotCount; ++slot)
+    isChanged |= isRegrouped(slot);
   attn_status status =
-      turnsPanels
-          ? uploadTurned(packed, staging, error)
-          : device.driver.check(device.driver.memcpyHtoDAsync(weights->pointer, packed, bytes,
-                                                              device.currentStream()),
-                                "copying the weights", error);
+      isChanged ? uploadChanged(packed, turnsPanels, staging, error)
+                : device.driver.check(device.driver.memcpyHtoDAsync(weights->pointer, packed, bytes,
+                                                                    device.currentStream()),
+                                      "copying the weights", error);
   // After an error, too: other contexts are about to read them, or to copy them once more, and the
   // block may be bound anew as soon as the run has returned.
   CuResult ended = device.driver.streamSynchronize(device.currentStream());

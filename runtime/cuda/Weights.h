@@ -7,6 +7,7 @@
 #include "cuda/Device.h"
 #include "cuda/Panels.h"
 #include "cuda/SharedWeights.h"
+#include "weights/RegroupPanels.h"
 
 namespace attn {
 
@@ -17,9 +18,10 @@ public:
   GpuWeights(const GpuWeights &) = delete;
   GpuWeights &operator=(const GpuWeights &) = delete;
 
-  /// Whose weights they are: `common`, the model's, outlives this.
-  void open(const attn_abi_model &model, SharedWeights &common) {
-    tables = &model, shared = &common;
+  /// Whose weights they are, as they are packed for CPUs by `own`, one for each slot; all, and
+  /// `common`, the model's, outlive this.
+  void open(const attn_abi_model &model, const attn_abi_slot *own, SharedWeights &common) {
+    tables = &model, packedSlots = own, shared = &common;
   }
   /// Makes sure that the weights of this binding, `packed`, are on the GPU: one of the contexts
   /// there copies them, others that run meanwhile wait. New ones take the place of those before.
@@ -33,14 +35,21 @@ public:
 private:
   /// Copies the packed block to the GPU, with panels turned where that is asked for.
   attn_status uploadAll(const char *packed, bool turnsPanels, Error &error);
-  /// Copies the block slot by slot, and turns the panels of 16 bits by way of `staging`.
-  attn_status uploadTurned(const char *packed, Vector<uint32_t> &staging, Error &error);
+  /// Whether a slot is packed with other panels than the GPU's.
+  bool isRegrouped(int32_t slot) const {
+    return hasOtherPanels(tables->slots[slot], packedSlots[slot]);
+  }
+  /// Copies the block slot by slot, and changes panels by way of `staging`: those of CPUs with
+  /// others get the GPU's width, those of 16 bits are turned where that is asked for.
+  attn_status uploadChanged(const char *packed, bool turnsPanels, Vector<uint32_t> &staging,
+                            Error &error);
   /// Turns the panels of one layer of a slot and copies them, a part at a time.
   attn_status uploadPanels(const char *from, CuPointer to, const PanelShape &shape,
                            Vector<uint32_t> &staging, Error &error);
 
   GpuDevice &device;
   const attn_abi_model *tables = nullptr;
+  const attn_abi_slot *packedSlots = nullptr;
   SharedWeights *shared = nullptr;
   DeviceWeights *weights = nullptr; ///< Null until first needed.
 };

@@ -7,6 +7,7 @@
 #include "weights/PackCache.h"
 #include "weights/PackCheckpoint.h"
 #include "weights/RandomWeights.h"
+#include "weights/RegroupPanels.h"
 
 using namespace attn;
 
@@ -17,7 +18,7 @@ struct Packing {
   Team team;
 
   attn_status start(const attn_model &model, Error &error) {
-    if (attn_status status = checkSlots(*model.tables, error))
+    if (attn_status status = checkSlots(model.packing, error))
       return status;
     if (!block.allocate(uint64_t(model.tables->packedBytes)))
       return error.outOfMemory("the weights");
@@ -25,7 +26,7 @@ struct Packing {
     if (!team.start(isSmall ? 1 : model.threads))
       return error.set(ATTN_OUT_OF_MEMORY, "R0402", "the system gives no %d threads",
                        int(model.threads));
-    return fillAngles(*model.tables, block.data(), team, error);
+    return fillAngles(model.packing, block.data(), team, error);
   }
   void finish(attn_model &model) {
     model.block.swap(block);
@@ -43,14 +44,33 @@ attn_status attn::bindNothing(attn_model &model, Error &error) {
   return ATTN_OK;
 }
 
+attn_status attn::bindEmbedded(attn_model &model, Error &error) {
+  const attn_abi_model &tables = *model.tables;
+  bool isAsPacked = true;
+  for (int32_t i = 0; i < tables.slotCount; ++i)
+    isAsPacked &= !hasOtherPanels(tables.slots[i], model.slots[size_t(i)]);
+  model.weights = tables.embedded;
+  if (isAsPacked)
+    return ATTN_OK;
+  PageBlock block;
+  if (attn_status status = checkSlots(model.packing, error))
+    return status;
+  if (!block.allocate(uint64_t(tables.packedBytes)))
+    return error.outOfMemory("the weights");
+  regroupBlock(tables, tables.embedded, model.slots, block.data());
+  model.block.swap(block);
+  model.weights = model.block.data();
+  return ATTN_OK;
+}
+
 static attn_status bindCheckpoint(attn_model &model, const Checkpoint &checkpoint, Error &error) {
   Binding binding;
   Packing packing;
   if (matchCheckpoint(*model.tables, checkpoint, binding, error) || packing.start(model, error))
     return error.status;
-  PackCache cache(*model.tables, checkpoint);
+  PackCache cache(model.packing, checkpoint);
   if (!cache.read(packing.block.data(), packing.team)) {
-    if (packCheckpoint(*model.tables, checkpoint, binding, packing.block.data(), packing.team,
+    if (packCheckpoint(model.packing, checkpoint, binding, packing.block.data(), packing.team,
                        error))
       return error.status;
     cache.write(packing.block.data(), packing.team);
@@ -113,7 +133,7 @@ extern "C" attn_status attn_model_bind_tensors(attn_model *model, const attn_nam
 static attn_status bindRandom(attn_model &model, uint64_t seed, Error &error) {
   Packing packing;
   if (packing.start(model, error) ||
-      packRandom(*model.tables, seed, packing.block.data(), packing.team, error))
+      packRandom(model.packing, seed, packing.block.data(), packing.team, error))
     return error.status;
   packing.finish(model);
   return ATTN_OK;

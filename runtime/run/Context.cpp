@@ -127,7 +127,8 @@ static attn_status setDevice(attn_context *context, int32_t kind, int32_t index,
   if (kind == ATTN_DEVICE_CUDA) {
     if (!(gpu = create<Gpu>()))
       return error.outOfMemory("a GPU");
-    gpu->open(*context->model->tables, context->model->onDevices, index, error);
+    attn_model &model = *context->model;
+    gpu->open(*model.tables, model.slots.data(), model.onDevices, index, error);
   }
   if (error.status || moveCaches(*context, gpu, error)) {
     dispose(gpu);

@@ -3,6 +3,7 @@
 // Models: the options of ATTN_FLAGS, and the choice of the level that this CPU runs well.
 #include "run/Model.h"
 #include "base/Features.h"
+#include "weights/RegroupPanels.h"
 #include <cerrno>
 #include <new>
 
@@ -84,6 +85,19 @@ static attn_status chooseLevel(const attn_abi_model &tables, const char *wanted,
   return error.status;
 }
 
+/// Sets what weights are packed by, and binds those that no checkpoint has to give.
+static attn_status takeOwnWeights(attn_model &model, Error &error) {
+  const attn_abi_model &tables = *model.tables;
+  if (!slotsOfLevel(tables, *model.level, model.slots))
+    return error.outOfMemory("a model");
+  model.packing = tables;
+  model.packing.slots = model.slots.data();
+  if (tables.embedded)
+    return bindEmbedded(model, error);
+  bool hasOnlyAngles = tables.parameterCount == 0 && tables.packedBytes > 0;
+  return hasOnlyAngles ? bindNothing(model, error) : ATTN_OK;
+}
+
 static attn_status createModel(const attn_abi_model *tables, const char *optionText,
                                attn_model **result, Error &error) {
   if (!tables || !result)
@@ -114,10 +128,7 @@ static attn_status createModel(const attn_abi_model *tables, const char *optionT
   model->level = level;
   model->pinsThreads = options.pins;
   model->threads = options.threads ? options.threads : attn_default_threads();
-  model->weights = tables->embedded;
-  bool hasOnlyAngles = tables->parameterCount == 0 && tables->packedBytes > 0;
-  if (attn_status status =
-          hasOnlyAngles && !model->weights ? bindNothing(*model, error) : ATTN_OK) {
+  if (attn_status status = takeOwnWeights(*model, error)) {
     attn_model_destroy(model);
     return status;
   }

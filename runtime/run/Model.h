@@ -6,6 +6,7 @@
 #include "attn/abi.h"
 #include "base/Error.h"
 #include "base/PageBlock.h"
+#include "base/Vector.h"
 #include "cuda/SharedWeights.h"
 #include <atomic>
 
@@ -13,6 +14,9 @@
 struct attn_model {
   const attn_abi_model *tables;
   const attn_abi_level *level;
+  /// The tables with `slots`, whose panels are as the level has them: what weights are packed by.
+  attn_abi_model packing;
+  attn::Vector<attn_abi_slot> slots;
   /// The caller's hold and one per context.
   std::atomic<int32_t> holders{1};
   int32_t threads = 1;
@@ -36,6 +40,10 @@ attn_status resolveDims(const attn_abi_model &tables, int32_t entry, const attn_
 
 /// Binds what a model computes itself and no checkpoint holds.
 attn_status bindNothing(attn_model &model, Error &error);
+
+/// Takes the weights that are embedded in the artifact: where they lie, or a copy with the level's
+/// panels where these are others.
+attn_status bindEmbedded(attn_model &model, Error &error);
 
 /// The name of an entry that fills a cache; null where there is none.
 const char *entryThatFills(const attn_abi_model &tables, int32_t cache);

@@ -113,7 +113,7 @@ static uint64_t keyOf(const attn_abi_model &tables, const Checkpoint &checkpoint
   for (int32_t i = 0; i < tables.slotCount; ++i) {
     const attn_abi_slot &slot = tables.slots[i];
     all({slot.offset, slot.layerStride, slot.bytes, slot.layers, slot.layout, slot.k, slot.columns,
-         slot.width, slot.partCount});
+         slot.padded, slot.width, slot.partCount});
     for (int32_t p = 0; p < slot.partCount; ++p) {
       const attn_abi_part &part = slot.parts[p];
       all({part.parameter, part.column, part.count, part.offset, part.kStride, part.kInner,

@@ -77,7 +77,7 @@ static void storeBytes(const float *values, int64_t rows, int64_t columns, int64
 static GroupPanel groupPanel(const attn_abi_slot &slot, int64_t column, char *panels) {
   const PanelFormat &format = *panelFormatOf(slot.layout);
   int64_t width = slot.width, within = column % width, panel = column / width;
-  PanelPlaces places(format, slot.k, paddedColumns(slot.columns, width));
+  PanelPlaces places(format, slot.k, slot.padded);
   auto *codes = reinterpret_cast<unsigned char *>(panels);
   return {format,
           width,
@@ -114,7 +114,7 @@ void attn::storePanel(const attn_abi_slot &slot, const float *values, const Code
   if (slot.layout == ATTN_PACK_PANELS_F16)
     return storePairs(values, slot.k, columns, width, words,
                       [](float value) { return floatToHalf(value); });
-  PanelPlaces places(format, slot.k, paddedColumns(slot.columns, width));
+  PanelPlaces places(format, slot.k, slot.padded);
   float *scales = reinterpret_cast<float *>(base + places.byteScales);
   int32_t *sums = reinterpret_cast<int32_t *>(base + places.byteSums);
   storeBytes(values, slot.k, columns, width, words, scales + column, sums + column);
@@ -164,20 +164,20 @@ void attn::storeCodes(const attn_abi_slot &slot, const unsigned char *codes, con
 
 /// Bytes that `columns` of a slot take, those of the last panel's padding among them.
 static bool countBytes(const attn_abi_slot &slot, int64_t &bytes) {
-  if (slot.k > INT64_MAX / 8 || slot.columns > INT64_MAX - ATTN_MAX_PANEL)
+  if (slot.k > INT64_MAX / 8)
     return false;
   if (isOfRows(slot.layout))
     return !__builtin_mul_overflow(slot.columns, (isOfFloats(slot.layout) ? 4 : 2) * slot.k,
                                    &bytes);
   int64_t ofColumn = PanelPlaces(*panelFormatOf(slot.layout), slot.k, 1).end;
-  return !__builtin_mul_overflow(paddedColumns(slot.columns, slot.width), ofColumn, &bytes);
+  return slot.columns <= slot.padded && !__builtin_mul_overflow(slot.padded, ofColumn, &bytes);
 }
 
 bool attn::isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot) {
   if (slot.k < 0 || slot.columns < 0 || slot.layers < 1 || slot.offset < 0 || slot.offset % 4 ||
       slot.layerStride % 4 || slot.layerStride < 0 ||
-      (!isOfRows(slot.layout) &&
-       (!panelFormatOf(slot.layout) || slot.width < 1 || slot.width > ATTN_MAX_PANEL)) ||
+      (!isOfRows(slot.layout) && (!panelFormatOf(slot.layout) || slot.width < 1 ||
+                                  slot.width > ATTN_MAX_PANEL || slot.padded % slot.width != 0)) ||
       (hasGroups(slot.layout) && slot.width % 2 != 0) ||
       (isOfAngles(slot.layout) && (slot.partCount != 0 || !slot.frequencies || slot.layers != 1)))
     return false;

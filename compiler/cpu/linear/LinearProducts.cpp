@@ -29,10 +29,10 @@ Value LinearProducts::bitcast(Value vector, int64_t lanes, Type element) const {
 }
 
 void LinearProducts::widen(Value panels, Value place, Value widened, Value to) const {
-  int64_t vectors = panelWidth / target.lanes;
+  int64_t vectors = target.panelWidth / target.lanes;
   for (auto [v, words] : llvm::enumerate(load(panels, place, vectors)))
     for (bool isOdd : {false, true}) {
-      int64_t column = (isOdd ? panelWidth : 0) + static_cast<int64_t>(v) * target.lanes;
+      int64_t column = (isOdd ? target.panelWidth : 0) + static_cast<int64_t>(v) * target.lanes;
       vector::StoreOp::create(index.builder, index.loc, this->widened(words, isOdd), widened,
                               index.add(to, index.constant(column)));
     }
@@ -330,7 +330,7 @@ void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, const ScaledWeig
       Value line = index.add(weights.line, index.constant(columns[v]));
       Value scales = loadHalves(weights.lines, line), offsets;
       if (format.hasOffsets)
-        offsets = loadHalves(weights.lines, index.add(line, index.constant(panelWidth)));
+        offsets = loadHalves(weights.lines, index.add(line, index.constant(target.panelWidth)));
       for (size_t r = 0; r < rows.size(); ++r) {
         Value &sum = sums[r * vectors + first + v];
         Value product =

@@ -7,7 +7,7 @@
 //         attn.widen_tile          where many rows of f32 meet panels of 16 bits, or many rows
 //         attn.widen_bytes_tile    of bytes panels of int4, or of int8 in groups
 //         for block in those of the thread's share:
-//           attn.linear_tile ... at row(block), panel * 48, part * depth
+//           attn.linear_tile ... at row(block), panel * width, part * depth
 // A group's rows of a part stay in the second-level cache while all panels pass by, and a part of a
 // panel while all blocks do; the part of the next panel is fetched meanwhile. A share may begin and
 // end within a panel, so that threads have the same to do but for one block. Where the whole
@@ -68,7 +68,7 @@ public:
     groupBlocks = index.ceilDiv(count, index.max(groups, index.constant(1)));
     isReadOnce = constantIndex(blocks) == 1;
     pace = isReadOnce ? shape.stepElements()
-                      : llvm::divideCeil(panelWidth, tilesOfGroup()) * shape.words();
+                      : llvm::divideCeil(shape.width, tilesOfGroup()) * shape.words();
     fetched = partSteps * pace;
     // No row at all is no block; only the divisions need one.
     divisor = builder.createOrFold<arith::MaxUIOp>(op.getLoc(), blocks, index.constant(1));
@@ -168,13 +168,13 @@ bool LinearTiler::comesByItself() {
 }
 
 int64_t LinearTiler::tilesOfGroup() {
-  int64_t wide = panelWidth / columns;
+  int64_t wide = shape.width / columns;
   if (auto known = constantIndex(groupBlocks))
     return std::max<int64_t>(*known, 1) * wide;
   // No fewer than that are known to be there, and no more than fetch a line with each iteration of
   // the loop over k: a tile for fewer of them takes as many instructions.
   int64_t least = llvm::divideCeil(leastOf(rowCount), tiling.rows) * wide;
-  int64_t lineTiles = panelWidth * tiling.unroll * shape.words() / lineElements(op.getPanels());
+  int64_t lineTiles = shape.width * tiling.unroll * shape.words() / lineElements(op.getPanels());
   return std::min(tiling.groupBlocks * wide, std::max(least, lineTiles));
 }
 
@@ -199,7 +199,7 @@ Value LinearTiler::ahead(Value block, const Place &place) {
   Value later = select(hasPart, start(place.firstPanel, nextPart), end);
   Value next = select(compare(arith::CmpIPredicate::ult, place.panel, place.lastPanel),
                       start(index.add(place.panel, one), place.part), later);
-  int64_t perBlock = fetched * llvm::divideCeil(panelWidth, columns);
+  int64_t perBlock = fetched * llvm::divideCeil(shape.width, columns);
   Value own = index.sub(block, place.firstBlock);
   Value within = index.min(index.mul(own, index.constant(perBlock)),
                            index.constant(std::max<int64_t>(partElements - perBlock, 0)));
@@ -209,7 +209,7 @@ Value LinearTiler::ahead(Value block, const Place &place) {
 void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead) {
   if (!llvm::is_contained(rowSizes, rows))
     rowSizes.push_back(rows);
-  Value first = index.mul(place.panel, index.constant(panelWidth));
+  Value first = index.mul(place.panel, index.constant(shape.width));
   Value start = index.mul(place.part, index.constant(depth));
   IntegerAttr unroll;
   if (tiling.unroll != shape.unroll())
@@ -228,10 +228,10 @@ void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };
-  if (columns >= std::min(shape.n, panelWidth))
+  if (columns >= std::min(shape.n, shape.width))
     return tile(index.constant(0));
   Value left = index.sub(index.constant(shape.n), first);
-  forLoop(index, index.constant(0), index.min(left, index.constant(panelWidth)), columns, tile);
+  forLoop(index, index.constant(0), index.min(left, index.constant(shape.width)), columns, tile);
 }
 
 void LinearTiler::block(Value block, const Place &place) {
@@ -291,8 +291,8 @@ void LinearTiler::widen(Value panel, Value part, int64_t depth, Value widened) {
   WidenBytesTileOp::create(
       builder, op.getLoc(), op.getPanels(), op.getQuantization()[1], op.getQuantization()[3],
       widened, start(panel, part),
-      index.mul(before, index.constant(shape.format().lineNumbers() * panelWidth)),
-      index.mul(panel, index.constant(panelWidth)), index.constant(steps / stepsOfLine),
+      index.mul(before, index.constant(shape.format().lineNumbers() * shape.width)),
+      index.mul(panel, index.constant(shape.width)), index.constant(steps / stepsOfLine),
       shape.precision, /*padded=*/false);
 }
 
@@ -430,7 +430,7 @@ static void explainPrecision(LinearKernelOp op, Precision precision, const CpuTa
 }
 
 FailureOr<std::string> attn::tileLinear(LinearKernelOp op, const CpuTiling &context) {
-  auto shape = LinearShape::of(op, !context.target.dotPairs.empty());
+  auto shape = LinearShape::of(op, !context.target.dotPairs.empty(), context.target.panelWidth);
   if (failed(shape))
     return failure();
   explainPrecision(op, shape->precision, context.target);

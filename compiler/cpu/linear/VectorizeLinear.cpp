@@ -47,7 +47,7 @@ private:
   /// Elements of the buffer of weights that a step takes of a column, and of all. Those of widened
   /// panels are words, whatever is in them.
   int64_t stepWords() { return op.getWidened() ? 1 : shape.words(); }
-  int64_t stepElements() { return panelWidth * stepWords(); }
+  int64_t stepElements() { return shape.width * stepWords(); }
 
   /// The sums after the loops over contracted dims [d, ...); `ks` are the outer ones' variables and
   /// `flat` counts the steps before.
@@ -72,7 +72,7 @@ private:
   Value lineOf(Value step) { return index.div(step, index.constant(scaleGroup / shape.group())); }
   /// Where the scales of a line begin, of all columns of its panel.
   Value scaleOf(Value line) {
-    return index.mul(line, index.constant(shape.format().lineNumbers() * panelWidth));
+    return index.mul(line, index.constant(shape.format().lineNumbers() * shape.width));
   }
   void multiplyLine(Value step, Value start, Value weights, MutableArrayRef<Value> sums);
   ColumnVector access(int64_t v, int64_t count) {
@@ -229,10 +229,10 @@ void TileEmitter::storeSums(ArrayRef<Value> sums, int64_t count) {
 LogicalResult TileEmitter::run() {
   Location loc = op.getLoc();
   int64_t size = shape.steps(0) / outerSteps(), depth = op.getDepth();
-  Value panel = index.div(op.getColumn(), index.constant(panelWidth));
+  Value panel = index.div(op.getColumn(), index.constant(shape.width));
   Value step = index.add(index.mul(panel, index.constant(shape.panelSteps())),
                          index.mul(op.getStart(), index.constant(shape.steps() / size)));
-  Value within = index.rem(op.getColumn(), index.constant(panelWidth));
+  Value within = index.rem(op.getColumn(), index.constant(shape.width));
   weights = index.mul(within, index.constant(stepWords()));
   if (!op.getWidened())
     weights = index.add(index.mul(step, index.constant(stepElements())), weights);
@@ -279,7 +279,7 @@ LogicalResult attn::vectorizeLinearTiles(Operation *root, const CpuTarget &targe
   root->walk([&](LinearTileOp op) { tiles.push_back(op); });
   for (LinearTileOp op : tiles) {
     auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getPrecision(), op.getOut(),
-                                 op.getContract());
+                                 op.getContract(), target.panelWidth);
     if (failed(shape))
       return failure();
     if (op.getDepth() > static_cast<uint64_t>(shape->steps(0)))

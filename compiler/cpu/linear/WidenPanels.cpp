@@ -17,9 +17,9 @@ static void emit(WidenTileOp op, const CpuTarget &target) {
   IndexBuilder index(builder, op.getLoc());
   bool isF16 = getElementTypeOrSelf(op.getPanels().getType()).isF16();
   LinearProducts products(index, target, isF16 ? Precision::F16 : Precision::BF16);
-  int64_t steps = op.getSteps();
+  int64_t steps = op.getSteps(), width = target.panelWidth;
   forLoop(index, index.constant(0), index.constant(steps), 1, [&](Value step) {
-    Value place = index.mul(step, index.constant(2 * panelWidth));
+    Value place = index.mul(step, index.constant(2 * width));
     products.widen(op.getPanels(), index.add(op.getFrom(), place), op.getWidened(), place);
   });
   op.erase();
@@ -31,8 +31,8 @@ namespace {
 class BytesEmitter {
 public:
   BytesEmitter(WidenBytesTileOp op, const CpuTarget &target)
-      : op(op), format(formatOf(op.getPrecision())), lanes(target.lanes), builder(op),
-        loc(op.getLoc()), index(builder, loc),
+      : op(op), format(formatOf(op.getPrecision())), lanes(target.lanes), width(target.panelWidth),
+        builder(op), loc(op.getLoc()), index(builder, loc),
         floats(VectorType::get({lanes}, builder.getF32Type())),
         pairs(VectorType::get({2 * lanes}, builder.getI16Type())),
         math(builder, loc, floats, target) {}
@@ -56,7 +56,7 @@ private:
     return vector::LoadOp::create(builder, loc, type, buffer, place);
   }
   void store(Value words, Value step, int64_t column) {
-    Value place = index.add(index.mul(step, index.constant(panelWidth)), index.constant(column));
+    Value place = index.add(index.mul(step, index.constant(width)), index.constant(column));
     vector::StoreOp::create(builder, loc, cast(words, floats), op.getWidened(), place);
   }
   Value cast(Value vector, VectorType type) {
@@ -79,7 +79,7 @@ private:
 
   WidenBytesTileOp op;
   const WeightFormat &format;
-  int64_t lanes;
+  int64_t lanes, width; ///< of a vector, of a panel
   OpBuilder builder;
   Location loc;
   IndexBuilder index;
@@ -99,7 +99,7 @@ BytesEmitter::Line BytesEmitter::lineAt(Value place, Value inverse) {
   Line line{doubled(bitsOfWhole(factor)), sixteen(128)};
   Value offset, over;
   if (format.hasOffsets)
-    offset = math.mul(factor, math.mul(at(panelWidth), math.constant(1.0 / 16)));
+    offset = math.mul(factor, math.mul(at(width), math.constant(1.0 / 16)));
   if (format.isOfHalfBytes()) // whose codes are 8 more than numbers
     over = arith::MulIOp::create(builder, loc, line.factor, sixteen(8));
   if (offset)
@@ -132,15 +132,14 @@ Value BytesEmitter::bytes(Value words, bool isUpper, const Line &line) {
 
 /// A line's weights of a vector of columns.
 void BytesEmitter::widen(Value group, int64_t column, Value inverse) {
-  Value pitch = index.constant(format.lineNumbers() * panelWidth);
+  Value pitch = index.constant(format.lineNumbers() * width);
   Value place = index.add(index.mul(group, pitch), index.constant(column));
   Line line = lineAt(index.add(op.getLine(), place), inverse);
   int64_t ofStep = format.group() / 4, steps = wordsOfLine / ofStep;
   Value first = index.mul(group, index.constant(steps));
   for (int64_t i = 0; i < steps; ++i) {
     Value step = index.add(first, index.constant(i));
-    Value from =
-        index.add(index.mul(step, index.constant(4 * panelWidth)), index.constant(4 * column));
+    Value from = index.add(index.mul(step, index.constant(4 * width)), index.constant(4 * column));
     auto type = VectorType::get({4 * lanes}, builder.getI8Type());
     Value words = cast(load(op.getPanels(), index.add(op.getFrom(), from), type), pairs);
     Value to = index.mul(step, index.constant(ofStep));
@@ -152,13 +151,13 @@ void BytesEmitter::widen(Value group, int64_t column, Value inverse) {
 void BytesEmitter::storeZeros() {
   Value first = index.mul(op.getGroups(), index.constant(wordsOfLine));
   for (int64_t i = 0; i < wordsOfLine; ++i)
-    for (int64_t column = 0; column < panelWidth; column += lanes)
+    for (int64_t column = 0; column < width; column += lanes)
       store(math.integer(0), index.add(first, index.constant(i)), column);
 }
 
 void BytesEmitter::run() {
   SmallVector<Value> inverses;
-  for (int64_t column = 0; column < panelWidth; column += lanes) {
+  for (int64_t column = 0; column < width; column += lanes) {
     Value scales = load(op.getScales(), index.add(op.getColumn(), index.constant(column)), floats);
     Value isNone = math.compare(arith::CmpFPredicate::OEQ, scales, math.constant(0));
     inverses.push_back(math.select(isNone, math.constant(0), math.div(math.constant(256), scales)));

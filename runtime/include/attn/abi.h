@@ -27,7 +27,7 @@ enum {
 
 /* Layout 21 of these tables. An artifact holds a value for each setting, so one more row of
  * settings.def is another version, too. */
-#define ATTN_ABI_VERSION (21 * 100 + ATTN_SETTING_COUNT)
+#define ATTN_ABI_VERSION (22 * 100 + ATTN_SETTING_COUNT)
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -91,17 +91,17 @@ typedef struct {
 
 enum {
   ATTN_PACK_ROWS = 0,   /* [k][columns], row-major */
-  ATTN_PACK_PANELS = 1, /* [ceil(columns / width)][k][width], columns past the last are zero */
-  /* [ceil(columns / width)][g][width][2], rounded to nearest even; g is ceil(k / 2) rounded up to a
+  ATTN_PACK_PANELS = 1, /* [padded / width][k][width], columns past the last are zero */
+  /* [padded / width][g][width][2], rounded to nearest even; g is ceil(k / 2) rounded up to a
    * multiple of 16 */
   ATTN_PACK_PANELS_BF16 = 2,
-  /* [ceil(columns / width)][g][width][4] of signed bytes, g being ceil(k / 4) rounded up to a
+  /* [padded / width][g][width][4] of signed bytes, g being ceil(k / 4) rounded up to a
    * multiple of 16; then for each column, those past the last included, its scale in f32, max |w| /
    * 127, and then the sums of its bytes in i32. Bytes are w / scale rounded to nearest even. */
   ATTN_PACK_PANELS_INT8 = 3,
-  /* [ceil(columns / width)][g][width][4] of bytes, g being 4 ceil(k / 32): of 8 neighbours along k,
+  /* [padded / width][g][width][4] of bytes, g being 4 ceil(k / 32): of 8 neighbours along k,
    * byte i holds number i + 8 in its lower half, number i + 4 in its upper one, plus 8. Then lines
-   * of f16, [ceil(columns / width)][g / 4][2][width]: for each 32 along k the scale d, and 16 times
+   * of f16, [padded / width][g / 4][2][width]: for each 32 along k the scale d, and 16 times
    * the offset o. Weights are d * (number + o), numbers are from -8 to 7; where k ends within 32,
    * their offset is 0, and so are the numbers behind it. Then for each column, those past the last
    * included, the sum of its weights in f32, and what its weights are in int8: the scale s = max
@@ -110,8 +110,8 @@ enum {
    * (number * f + p + 128) >> 8, in 16 bits. */
   ATTN_PACK_PANELS_INT4 = 4,
   ATTN_PACK_PANELS_F16 = 5, /* as of bf16; beyond 65504, infinite */
-  /* [ceil(columns / width)][g][width][4] of signed bytes, g being 8 ceil(k / 32); those behind k
-   * are 0. Then the scales in f16, [ceil(columns / width)][g / 8][width]: weights are scale * byte.
+  /* [padded / width][g][width][4] of signed bytes, g being 8 ceil(k / 32); those behind k
+   * are 0. Then the scales in f16, [padded / width][g / 8][width]: weights are scale * byte.
    * Then the same as of int4, with p = 0. */
   ATTN_PACK_PANELS_INT8_GROUPS = 6,
   ATTN_PACK_ROWS_BF16 = 7, /* as ATTN_PACK_ROWS, of 16 bits, rounded to nearest even */
@@ -120,7 +120,7 @@ enum {
    * 2^-24. There are no parts. */
   ATTN_PACK_COSINES = 9,
   ATTN_PACK_SINES = 10,
-  /* As ATTN_PACK_PANELS_INT4 without offsets, as if they were 0: lines are [ceil(columns / width)]
+  /* As ATTN_PACK_PANELS_INT4 without offsets, as if they were 0: lines are [padded / width]
    * [g / 4][width] of f16, the scales. */
   ATTN_PACK_PANELS_INT4_GROUPS = 11
 };
@@ -133,7 +133,8 @@ typedef struct {
   int64_t offset, layerStride, bytes;
   int32_t layers; /* 1 where it belongs to no stack */
   int32_t layout;
-  int64_t k, columns, width;
+  int64_t k, columns, padded; /* `padded`: with those that fill up the last panel of any level */
+  int64_t width;              /* of panels; a CPU level may have narrower ones (attn_abi_level) */
   int32_t partCount;
   const attn_abi_part *parts;
   const double *frequencies; /* `columns` of them, of cosines and sines: angles in radians from one
@@ -181,6 +182,8 @@ enum {
 typedef struct {
   const char *name; /* "x86-64-v3" */
   int32_t level;
+  int32_t
+      panelWidth; /* of all slots' panels in its code, a divisor of theirs; 0: as they have it */
   const attn_abi_entry_fn *entries;
   const attn_abi_workspace_fn *workspaces;
 } attn_abi_level;
@@ -213,7 +216,7 @@ typedef struct {
   int32_t capability; /* 80: runs on GPUs from compute capability 8.0 on */
   int32_t isExact;    /* and on no later ones */
   /* Whether slots of ATTN_PACK_PANELS_BF16 and _F16 have each of their panels turned in the GPU's
-   * memory: [ceil(columns / width)][width][g][2]. */
+   * memory: [padded / width][width][g][2]. */
   int32_t turnsPanels;
   int32_t kernelCount;
   const attn_abi_gpu_kernel *kernels;

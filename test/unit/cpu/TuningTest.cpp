@@ -90,7 +90,10 @@ LinearShape linear(llvm::SmallVector<int64_t, 3> ks, int64_t n, Precision precis
   int64_t k = 1;
   for (int64_t size : ks)
     k *= size;
-  return {{}, n, ks, k, (n + panelWidth - 1) / panelWidth, precision, precision == Precision::BF16};
+  return {{},         n,
+          ks,         k,
+          panelWidth, (n + panelWidth - 1) / panelWidth,
+          precision,  precision == Precision::BF16};
 }
 
 TEST(LinearTilingTest, DefaultsOfTheModel) {

@@ -47,6 +47,22 @@ protected:
     return outputsOf<float>(runner, name, test, data, threads);
   }
 
+  /// Elements [columns / 48][rows][48] with panels as the level has them, in floats bit by bit.
+  template <typename Element>
+  static std::vector<float> regrouped(const std::vector<float> &stored, const LinearCase &test) {
+    const CpuTarget *target = CpuTarget::find(GetParam());
+    int64_t width = target ? target->panelWidth : 48, columns = (test.n + 47) / 48 * 48;
+    std::vector<float> result(stored.size());
+    const auto *from = reinterpret_cast<const Element *>(stored.data());
+    auto *to = reinterpret_cast<Element *>(result.data());
+    int64_t rows = int64_t(stored.size() * sizeof(float) / sizeof(Element)) / columns;
+    for (int64_t i = 0; i < rows * columns; ++i) {
+      int64_t column = i / (48 * rows) * 48 + i % 48, row = i / 48 % rows;
+      to[(column / width * rows + row) * width + column % width] = from[i];
+    }
+    return result;
+  }
+
   template <typename Element>
   static std::vector<float> outputsOf(KernelRunner &runner, const std::string &name,
                                       const LinearCase &test, const LinearData &data,
@@ -55,9 +71,10 @@ protected:
     const CpuTarget *target = CpuTarget::find(GetParam());
     bool isSigned = test.hasByteRows() && target && target->signedBytes;
     Guarded in(isSigned ? data.signedIn() : data.storedIn),
-        panels(isTurned ? data.turnedPanels() : data.storedPanels), bias(data.bias),
-        c0(data.captures[0]), c1(data.captures[1]),
-        range(isSigned ? data.signedRange() : data.range), scales(data.scales),
+        panels(isTurned ? data.turnedPanels() : regrouped<uint32_t>(data.storedPanels, test)),
+        bias(data.bias), c0(data.captures[0]), c1(data.captures[1]),
+        range(isSigned ? data.signedRange() : data.range),
+        scales(test.hasGroups() ? regrouped<uint16_t>(data.scales, test) : data.scales),
         rounded(data.rounded),
         room(std::vector<float>(test.hasRoom ? (threads + test.sharedRows()) * test.roomFloats()
                                              : 0));

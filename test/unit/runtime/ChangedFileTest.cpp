@@ -37,8 +37,8 @@ protected:
     attn_abi_part part = {0, 0, columns, 0, 1, columns, rows, 0};
     if (!isTransposed)
       part.kStride = columns, part.innerStride = 1;
-    attn_abi_slot slot = {0, 0,    rows * columns * 4, 1, ATTN_PACK_PANELS, rows, columns, 64,
-                          1, &part};
+    attn_abi_slot slot = {
+        0, 0, rows * columns * 4, 1, ATTN_PACK_PANELS, rows, columns, columns, 64, 1, &part};
     std::vector<float> block(rows * columns);
     Vector<PackJob> jobs;
     jobs.push({&slot, &part, 0, checkpoint.find("w")});

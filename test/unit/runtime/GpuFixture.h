@@ -116,8 +116,9 @@ inline const int64_t tailShape[] = {tailWords};
 inline const attn_abi_parameter parameters[] = {{"w", ATTN_F32, 0, 1, 0, tailShape, "hand:2:1"}};
 inline const attn_abi_part parts[] = {{0, 0, tailWords, 0, tailWords, tailWords, 1, 0}};
 inline const attn_abi_slot slots[] = {
-    {0, 4 * panelWords, 4 * panelWords, layers, ATTN_PACK_PANELS_BF16, 20, 50, 48, 0, nullptr},
-    {4 * layers * panelWords, 0, 4 * tailWords, 1, ATTN_PACK_ROWS, 1, tailWords, 0, 1, parts}};
+    {0, 4 * panelWords, 4 * panelWords, layers, ATTN_PACK_PANELS_BF16, 20, 50, 96, 48, 0, nullptr},
+    {4 * layers * panelWords, 0, 4 * tailWords, 1, ATTN_PACK_ROWS, 1, tailWords, tailWords, 0, 1,
+     parts}};
 
 inline int64_t wide(const void *pointer) { return int64_t(reinterpret_cast<uintptr_t>(pointer)); }
 
@@ -162,7 +163,7 @@ inline const attn_abi_gpu_kernel kernels[] = {{"copyWords", 64, 1, 0, 0, 3, 0, n
                                               {"copyAll", 64, 1, 0, -1, 3, 0, nullptr}};
 inline const attn_abi_entry_fn functions[] = {box, copyPacked, look, push};
 inline const attn_abi_workspace_fn workspaces[] = {workspace, workspace, workspace, workspace};
-inline const attn_abi_level levels[] = {{"plain", 0, functions, workspaces}};
+inline const attn_abi_level levels[] = {{"plain", 0, 0, functions, workspaces}};
 inline const attn_abi_kernel costs[] = {{"look", "copy", "hand:1:1", 0, 0, nullptr, nullptr}};
 
 class GpuTest : public testing::Test {

@@ -50,7 +50,8 @@ static int bindInChild(const std::string &path, bool isTransposed, int threads) 
   if (!isTransposed)
     part.kStride = size, part.innerStride = 1;
   attn_abi_slot slot = {
-      0, size * size * 4, size * size * 4, layers, ATTN_PACK_PANELS, size, size, 64, 1, &part};
+      0,    size * size * 4, size * size * 4, layers, ATTN_PACK_PANELS, size, size, size, 64, 1,
+      &part};
   attn_abi_model tables = *tiny_model();
   tables.parameterCount = tables.slotCount = 1;
   tables.parameters = &parameter;

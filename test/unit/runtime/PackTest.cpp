@@ -258,7 +258,7 @@ static void checkOne(unsigned seed, Team &team) {
   int64_t size = hasGroups(layout) ? padded * ((k + 31) / 32 * groupBytes + 12)
                  : isOfRows(layout) && !isOfFloats(layout) ? 2 * padded * k
                                                            : 4 * padded * steps;
-  attn_abi_slot slot = {64, 0, size, 1, layout, k, columns, width, partCount, parts.data()};
+  attn_abi_slot slot = {64, 0, size, 1, layout, k, columns, padded, width, partCount, parts.data()};
   for (int32_t p = 0; p < partCount; ++p)
     parameters.push_back({"p", dtypes[size_t(p)], 0, 1, 0, shapes[size_t(p)].data(), ""});
   attn_abi_model tables = {};
@@ -332,7 +332,7 @@ static std::vector<float> packedHalves(const std::vector<float> &values, bool ha
   auto k = int64_t(values.size()), numbers = int64_t(hasOffsets ? 2 : 1);
   attn_abi_slot slot = {};
   slot.layout = hasOffsets ? ATTN_PACK_PANELS_INT4 : ATTN_PACK_PANELS_INT4_GROUPS;
-  slot.k = k, slot.columns = slot.width = 2;
+  slot.k = k, slot.columns = slot.padded = slot.width = 2;
   std::vector<char> block(size_t(2 * ((k + 31) / 32 * (16 + 2 * numbers) + 12)));
   storePanel(slot, values.data(), nullptr, 0, 1, block.data());
   std::vector<float> result;
@@ -389,7 +389,7 @@ TEST(PackTest, GroupedBytesOfGivenSteps) {
   constexpr int64_t k = 96;
   attn_abi_slot slot = {};
   slot.layout = ATTN_PACK_PANELS_INT8_GROUPS;
-  slot.k = k, slot.columns = slot.width = 2;
+  slot.k = k, slot.columns = slot.padded = slot.width = 2;
   std::vector<float> values(k);
   for (int64_t i = 0; i < k; ++i)
     values[size_t(i)] = (i < 32 ? 0.25f : i < 64 ? -0.5f : 0.25f) * float(i % 32 - 16);
@@ -427,7 +427,7 @@ TEST(PackTest, CodesAsTheyAre) {
     slot.layout = hasOffsets  ? ATTN_PACK_PANELS_INT4
                   : areHalves ? ATTN_PACK_PANELS_INT4_GROUPS
                               : ATTN_PACK_PANELS_INT8_GROUPS;
-    slot.k = 32 * int64_t(1 + random() % 5), slot.width = 6;
+    slot.k = 32 * int64_t(1 + random() % 5), slot.padded = slot.width = 6;
     slot.columns = int64_t(1 + random() % 6); // of the first panel
     int64_t groups = slot.k / 32, columns = slot.columns;
     std::vector<unsigned char> codes(size_t(columns * slot.k));
@@ -475,7 +475,7 @@ TEST(PackTest, CodesOfLinesThatAreOneNumber) {
   double expected[3] = {0, 0, 3.00075};
   attn_abi_slot slot = {};
   slot.layout = ATTN_PACK_PANELS_INT4;
-  slot.k = 32, slot.columns = slot.width = 3;
+  slot.k = 32, slot.columns = slot.padded = slot.width = 3;
   std::vector<unsigned char> codes(96);
   for (size_t i = 0; i < codes.size(); ++i)
     codes[i] = static_cast<unsigned char>(i * 7 % 16);

@@ -80,17 +80,18 @@ static const attn_abi_part partB[] = {{1, 0, D, 0, D, D, 1, 0}};
 static const attn_abi_part partV[] = {{2, 0, K, 0, 1, K, D, 0}};
 static const attn_abi_part partPos[] = {{3, 0, D, 0, D, D, 1, 0}};
 static const attn_abi_slot slots[] = {
-    {AT_W, W_STRIDE, W_STRIDE, 2, ATTN_PACK_PANELS, D, D, W, 1, partW},
-    {AT_B, B_STRIDE, 4 * D, 2, ATTN_PACK_ROWS, 1, D, 0, 1, partB},
-    {AT_V, 0, 192, 1, ATTN_PACK_PANELS, D, K, W, 1, partV},
-    {AT_POS, 0, 4 * D, 1, ATTN_PACK_ROWS, 1, D, 0, 1, partPos}};
+    {AT_W, W_STRIDE, W_STRIDE, 2, ATTN_PACK_PANELS, D, D, PANELS_D * W, W, 1, partW},
+    {AT_B, B_STRIDE, 4 * D, 2, ATTN_PACK_ROWS, 1, D, D, 0, 1, partB},
+    {AT_V, 0, 192, 1, ATTN_PACK_PANELS, D, K, PANELS_K * W, W, 1, partV},
+    {AT_POS, 0, 4 * D, 1, ATTN_PACK_ROWS, 1, D, D, 0, 1, partPos}};
 
 static const attn_abi_entry_fn functions[] = {run, run};
 static const attn_abi_workspace_fn workspaces[] = {workspace, workspace};
 /* The code is plain C, so the first level runs everywhere. */
-static const attn_abi_level levels[] = {{"plain", 0, functions, workspaces},
-                                        {"x86-64-v4", ATTN_LEVEL_X86_64_V4, functions, workspaces},
-                                        {"beyond", 99, functions, workspaces}};
+static const attn_abi_level levels[] = {
+    {"plain", 0, 0, functions, workspaces},
+    {"x86-64-v4", ATTN_LEVEL_X86_64_V4, 0, functions, workspaces},
+    {"beyond", 99, 0, functions, workspaces}};
 
 enum { NONE = -1 };
 #define DIMS(FIRST)                                                                                \
