@@ -307,7 +307,7 @@ LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
   slots.push_back(build.structure(
       {build.i64(slot.getOffset()), build.i64(slot.getLayerStride()), build.i64(slot.getBytes()),
        build.i32(layers), build.i32(layoutOf(slot)), build.i64(k), build.i64(columns),
-       build.i64(padded), build.i64(slot.getWidth() ? slotPanelWidth() : 0),
+       build.i64(padded), build.i32(slot.getWidth() ? slotPanelWidth() : 0),
        build.i32(int64_t(parts.size())), build.array(table, "parts"),
        build.array(frequencies, "frequencies")}));
   return success();

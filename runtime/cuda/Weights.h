@@ -4,10 +4,10 @@
 // its code wants them so.
 #pragma once
 
+#include "base/RegroupPanels.h"
 #include "cuda/Device.h"
 #include "cuda/Panels.h"
 #include "cuda/SharedWeights.h"
-#include "weights/RegroupPanels.h"
 
 namespace attn {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Binding weights: from a checkpoint or from random numbers into the packed block.
+#include "base/RegroupPanels.h"
 #include "base/Team.h"
 #include "run/Model.h"
 #include "weights/Angles.h"
 #include "weights/PackCache.h"
 #include "weights/PackCheckpoint.h"
 #include "weights/RandomWeights.h"
-#include "weights/RegroupPanels.h"
 
 using namespace attn;
 

@@ -3,7 +3,7 @@
 // Models: the options of ATTN_FLAGS, and the choice of the level that this CPU runs well.
 #include "run/Model.h"
 #include "base/Features.h"
-#include "weights/RegroupPanels.h"
+#include "base/RegroupPanels.h"
 #include <cerrno>
 #include <new>
 

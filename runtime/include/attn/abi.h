@@ -134,7 +134,7 @@ typedef struct {
   int32_t layers; /* 1 where it belongs to no stack */
   int32_t layout;
   int64_t k, columns, padded; /* `padded`: with those that fill up the last panel of any level */
-  int64_t width;              /* of panels; a CPU level may have narrower ones (attn_abi_level) */
+  int32_t width;              /* of panels; a CPU level may have narrower ones (attn_abi_level) */
   int32_t partCount;
   const attn_abi_part *parts;
   const double *frequencies; /* `columns` of them, of cosines and sines: angles in radians from one
@@ -176,6 +176,7 @@ enum {
   ATTN_LEVEL_VNNI = 5,        /* x86-64-v4 with AVX512-VNNI */
   ATTN_LEVEL_AVX512_BF16 = 6, /* and with AVX512-BF16, where it is as fast as f32 */
   ATTN_LEVEL_X86_AMX = 7,
+  ATTN_LEVEL_AVX_VNNI = 8,  /* x86-64-v3 with AVX-VNNI; stands below x86-64-v4 */
   ATTN_LEVEL_NEON = 64,     /* AArch64 with dot products of bytes (asimddp) */
   ATTN_LEVEL_NEON_I8MM = 65 /* and with matrix products of bytes and bf16 (i8mm, bf16) */
 };

@@ -258,7 +258,8 @@ static void checkOne(unsigned seed, Team &team) {
   int64_t size = hasGroups(layout) ? padded * ((k + 31) / 32 * groupBytes + 12)
                  : isOfRows(layout) && !isOfFloats(layout) ? 2 * padded * k
                                                            : 4 * padded * steps;
-  attn_abi_slot slot = {64, 0, size, 1, layout, k, columns, padded, width, partCount, parts.data()};
+  attn_abi_slot slot = {64,      0,      size,           1,         layout,      k,
+                        columns, padded, int32_t(width), partCount, parts.data()};
   for (int32_t p = 0; p < partCount; ++p)
     parameters.push_back({"p", dtypes[size_t(p)], 0, 1, 0, shapes[size_t(p)].data(), ""});
   attn_abi_model tables = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Panels of another width are what packing with that width gives, in every layout.
-#include "weights/RegroupPanels.h"
+#include "base/RegroupPanels.h"
 #include "weights/PanelLayout.h"
 #include <gtest/gtest.h>
 #include <random>
@@ -12,7 +12,7 @@ using namespace attn;
 static std::vector<char> packed(const attn_abi_slot &slot, const std::vector<float> &values) {
   std::vector<char> block(size_t(slot.bytes));
   for (int64_t first = 0; first < slot.columns; first += slot.width) {
-    int64_t count = std::min(slot.width, slot.columns - first);
+    int64_t count = std::min<int64_t>(slot.width, slot.columns - first);
     std::vector<float> panel;
     for (int64_t k = 0; k < slot.k; ++k)
       panel.insert(panel.end(), values.begin() + k * slot.columns + first,
@@ -43,7 +43,7 @@ TEST(RegroupPanelsTest, IsWhatPackingWithTheOtherWidthGives) {
         value = normal(random);
       for (auto [from, to] : {std::pair<int64_t, int64_t>{48, 24}, {24, 48}, {48, 16}, {16, 48}}) {
         attn_abi_slot other = slot;
-        slot.width = from, other.width = to;
+        slot.width = int32_t(from), other.width = int32_t(to);
         std::vector<char> block = packed(slot, values), made(block.size(), 77);
         regroupPanels(slot, block.data(), to, made.data());
         EXPECT_EQ(packed(other, values), made) << "layout " << slot.layout << ", " << k << " x "

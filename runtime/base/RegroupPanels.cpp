@@ -2,8 +2,8 @@
 //
 // What panels of one width hold, in panels of another: their words and the lines of groups. What a
 // column has once stays where it is.
-#include "weights/RegroupPanels.h"
-#include "weights/PanelLayout.h"
+#include "base/RegroupPanels.h"
+#include "attn/panels.h"
 #include <cstring>
 
 using namespace attn;
