@@ -75,6 +75,8 @@ with open("/proc/cpuinfo") as info:
     flags = set(next((line for line in info if line.startswith("flags")), "").split())
 if {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= flags:
     config.available_features.add("x86-64-v4")
+if "avx_vnni" in flags:
+    config.available_features.add("avxvnni")
 
 # NVIDIA's assembler, where there is one. Artifacts are made without it where a test does not ask for it.
 config.environment["ATTN_PTXAS"] = ""

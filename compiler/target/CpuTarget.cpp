@@ -27,6 +27,19 @@ static CpuTarget v3() {
   return target;
 }
 
+/// x86-64-v3 with AVX-VNNI: Intel's clients since Alder Lake, Zen 5, Sapphire Rapids.
+static CpuTarget avxVnniLevel() {
+  CpuTarget target = v3();
+  target.name = "avxvnni";
+  target.code = ATTN_LEVEL_AVX_VNNI;
+  target.suffix = ".avxvnni";
+  target.features.push_back("+avxvnni");
+  target.hostFeatures.push_back("avxvnni");
+  target.gainsBytes = true;
+  target.dotBytes = "llvm.x86.avx512.vpdpbusd.256";
+  return target;
+}
+
 static CpuTarget v4() {
   CpuTarget target = v3();
   target.name = target.cpu = target.plain = "x86-64-v4";
@@ -136,8 +149,8 @@ static CpuTarget emulatedAmx() {
 }
 
 llvm::ArrayRef<CpuTarget> cpuTargets() {
-  static const CpuTarget rows[] = {v3(),       v4(),   vnniLevel(),   bf16Level(),
-                                   amxLevel(), neon(), neonMatrices()};
+  static const CpuTarget rows[] = {v3(),        avxVnniLevel(), v4(),   vnniLevel(),
+                                   bf16Level(), amxLevel(),     neon(), neonMatrices()};
   return rows;
 }
 

@@ -33,8 +33,10 @@ static bool hasAll(unsigned value, unsigned bits) { return (value & bits) == bit
 
 /// The ATTN_LEVEL_* that this CPU has, a bit each.
 static uint32_t levelBits() {
-  auto upTo = [](int32_t level) { return (2u << level) - 1; };
   Registers basic = cpuid(1, 0), extended = cpuid(7, 0), amd = cpuid(0x80000001, 0);
+  constexpr unsigned avxVnni = 1u << 4;
+  uint32_t aside = hasAll(cpuid(7, 1).a, avxVnni) ? 1u << ATTN_LEVEL_AVX_VNNI : 0;
+  auto upTo = [&](int32_t level) { return aside | ((2u << level) - 1); };
   constexpr unsigned osxsave = 1u << 27;
   if (!(basic.c & osxsave))
     return 0;
@@ -65,7 +67,7 @@ static uint32_t levelBits() {
 bool attn::hasLevel(int32_t level) {
   if (level == ATTN_LEVEL_ANY)
     return true;
-  return level >= ATTN_LEVEL_X86_64_V3 && level <= ATTN_LEVEL_X86_AMX &&
+  return level >= ATTN_LEVEL_X86_64_V3 && level <= ATTN_LEVEL_AVX_VNNI &&
          (levelBits() >> level & 1) && (level != ATTN_LEVEL_X86_AMX || requestAmx());
 }
 

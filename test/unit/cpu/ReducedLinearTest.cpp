@@ -37,7 +37,7 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(Levels, ByteKernelTest,
-                         testing::Values("x86-64-v3", "x86-64-v4", "vnni", "avx512bf16",
+                         testing::Values("x86-64-v3", "avxvnni", "x86-64-v4", "vnni", "avx512bf16",
                                          "amx-emulated", "amx", "neon", "neon-i8mm", "sm_80",
                                          "sm_90a"));
 
