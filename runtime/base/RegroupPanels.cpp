@@ -44,10 +44,17 @@ void attn::regroupPanels(const attn_abi_slot &slot, const char *from, int64_t wi
   memcpy(to + places.sums, from + places.sums, size_t(places.end - places.sums));
 }
 
-void attn::regroupBlock(const attn_abi_model &tables, const char *from,
-                        const Vector<attn_abi_slot> &slots, char *to) {
+bool attn::haveOtherPanels(const attn_abi_model &tables, const attn_abi_slot *others) {
+  for (int32_t i = 0; i < tables.slotCount; ++i)
+    if (hasOtherPanels(tables.slots[i], others[i]))
+      return true;
+  return false;
+}
+
+void attn::regroupBlock(const attn_abi_model &tables, const char *from, const attn_abi_slot *slots,
+                        char *to) {
   for (int32_t i = 0; i < tables.slotCount; ++i) {
-    const attn_abi_slot &slot = tables.slots[i], &other = slots[size_t(i)];
+    const attn_abi_slot &slot = tables.slots[i], &other = slots[i];
     for (int32_t layer = 0; layer < slot.layers; ++layer) {
       int64_t at = slot.offset + layer * slot.layerStride;
       if (hasOtherPanels(slot, other))

@@ -20,8 +20,11 @@ inline bool hasOtherPanels(const attn_abi_slot &slot, const attn_abi_slot &other
 /// Copies `slot.bytes` bytes of one layer, `from`, to `to`, with panels of `width` columns.
 void regroupPanels(const attn_abi_slot &slot, const char *from, int64_t width, char *to);
 
+/// Whether any slot has other panels than the same one of `others`.
+bool haveOtherPanels(const attn_abi_model &tables, const attn_abi_slot *others);
+
 /// Copies a block that is packed as `tables` say to one with the panels of `slots`.
-void regroupBlock(const attn_abi_model &tables, const char *from,
-                  const Vector<attn_abi_slot> &slots, char *to);
+void regroupBlock(const attn_abi_model &tables, const char *from, const attn_abi_slot *slots,
+                  char *to);
 
 } // namespace attn

@@ -46,28 +46,36 @@ attn_status GpuWeights::uploadPanels(const char *from, CuPointer to, const Panel
                                                           size_t(count * panelBytes(shape)),
                                                           device.currentStream()),
                             "copying the weights", error) ||
-        device.driver.check(device.driver.streamSynchronize(device.currentStream()),
-                            "copying the weights", error))
+        waitForCopies(error))
       return error.status;
   }
   return ATTN_OK;
 }
 
-/// Slot by slot; what lies between them nobody reads. `staging` has to stay until the stream was
-/// waited for.
-attn_status GpuWeights::uploadChanged(const char *packed, bool turnsPanels,
-                                      Vector<uint32_t> &staging, Error &error) {
-  int64_t most = stagingBytes, regrouped = 0;
+attn_status GpuWeights::waitForCopies(Error &error) {
+  return device.driver.check(device.driver.streamSynchronize(device.currentStream()),
+                             "copying the weights", error);
+}
+
+attn_status GpuWeights::makeRoom(bool turnsPanels, Staging &staging, Error &error) {
+  int64_t most = stagingBytes, layer = 0;
   for (int32_t s = 0; s < tables->slotCount; ++s) {
     const attn_abi_slot &slot = tables->slots[s];
     int64_t bytes = turnsPanels && isTurned(slot) ? panelBytes(PanelShape::of(slot)) : 0;
     most = bytes > most ? bytes : most;
-    regrouped = isRegrouped(s) && slot.bytes > regrouped ? slot.bytes : regrouped;
+    layer = isRegrouped(s) && slot.bytes > layer ? slot.bytes : layer;
   }
-  Vector<char> layerBytes;
-  if (!staging.resize(size_t(most) / sizeof(uint32_t)) || !layerBytes.resize(size_t(regrouped)))
+  if (!staging.turned.resize(size_t(most) / sizeof(uint32_t)) ||
+      !staging.layer.resize(size_t(layer)))
     return error.outOfMemory("copying the weights");
-  const CudaDriver &driver = device.driver;
+  return ATTN_OK;
+}
+
+/// What lies between slots nobody reads.
+attn_status GpuWeights::uploadChanged(const char *packed, bool turnsPanels, Staging &staging,
+                                      Error &error) {
+  if (attn_status status = makeRoom(turnsPanels, staging, error))
+    return status;
   for (int32_t s = 0; s < tables->slotCount; ++s) {
     const attn_abi_slot &slot = tables->slots[s];
     for (int32_t layer = 0; layer < slot.layers; ++layer) {
@@ -75,38 +83,31 @@ attn_status GpuWeights::uploadChanged(const char *packed, bool turnsPanels,
       const char *from = packed + shift;
       CuPointer to = weights->pointer + shift;
       if (isRegrouped(s)) {
-        // What is on its way to the GPU may still be read.
-        if (driver.check(driver.streamSynchronize(device.currentStream()), "copying the weights",
-                         error))
+        if (waitForCopies(error)) // of the layer before, from the same place
           return error.status;
-        regroupPanels(packedSlots[s], from, slot.width, layerBytes.data());
-        from = layerBytes.data();
+        regroupPanels(packedSlots[s], from, slot.width, staging.layer.data());
+        from = staging.layer.data();
       }
       if (turnsPanels && isTurned(slot)
-              ? uploadPanels(from, to, PanelShape::of(slot), staging, error)
-              : driver.check(
-                    driver.memcpyHtoDAsync(to, from, size_t(slot.bytes), device.currentStream()),
-                    "copying the weights", error))
+              ? uploadPanels(from, to, PanelShape::of(slot), staging.turned, error)
+              : device.driver.check(device.driver.memcpyHtoDAsync(to, from, size_t(slot.bytes),
+                                                                  device.currentStream()),
+                                    "copying the weights", error))
         return error.status;
     }
   }
-  // The room for a layer ends here.
-  return regrouped ? driver.check(driver.streamSynchronize(device.currentStream()),
-                                  "copying the weights", error)
-                   : ATTN_OK;
+  return ATTN_OK;
 }
 
 attn_status GpuWeights::uploadAll(const char *packed, bool turnsPanels, Error &error) {
   size_t bytes = size_t(tables->packedBytes);
-  Vector<uint32_t> staging;
-  bool isChanged = turnsPanels;
-  for (int32_t slot = 0; slot < tables->slotCount; ++slot)
-    isChanged |= isRegrouped(slot);
+  Staging staging;
   attn_status status =
-      isChanged ? uploadChanged(packed, turnsPanels, staging, error)
-                : device.driver.check(device.driver.memcpyHtoDAsync(weights->pointer, packed, bytes,
-                                                                    device.currentStream()),
-                                      "copying the weights", error);
+      turnsPanels || haveOtherPanels(*tables, packedSlots)
+          ? uploadChanged(packed, turnsPanels, staging, error)
+          : device.driver.check(device.driver.memcpyHtoDAsync(weights->pointer, packed, bytes,
+                                                              device.currentStream()),
+                                "copying the weights", error);
   // After an error, too: other contexts are about to read them, or to copy them once more, and the
   // block may be bound anew as soon as the run has returned.
   CuResult ended = device.driver.streamSynchronize(device.currentStream());

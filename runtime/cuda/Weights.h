@@ -35,14 +35,22 @@ public:
 private:
   /// Copies the packed block to the GPU, with panels turned where that is asked for.
   attn_status uploadAll(const char *packed, bool turnsPanels, Error &error);
+  /// Where panels are changed on their way; stays until the stream was waited for.
+  struct Staging {
+    Vector<char> layer;      ///< of a slot, with panels of the GPU's width
+    Vector<uint32_t> turned; ///< some of its panels
+  };
   /// Whether a slot is packed with other panels than the GPU's.
   bool isRegrouped(int32_t slot) const {
     return hasOtherPanels(tables->slots[slot], packedSlots[slot]);
   }
-  /// Copies the block slot by slot, and changes panels by way of `staging`: those of CPUs with
-  /// others get the GPU's width, those of 16 bits are turned where that is asked for.
-  attn_status uploadChanged(const char *packed, bool turnsPanels, Vector<uint32_t> &staging,
-                            Error &error);
+  /// Waits until what was copied so far has arrived.
+  attn_status waitForCopies(Error &error);
+  /// Makes room for the largest panels and layers that are changed.
+  attn_status makeRoom(bool turnsPanels, Staging &staging, Error &error);
+  /// Copies the block slot by slot: panels of CPUs that have others get the GPU's width, those of
+  /// 16 bits are turned where that is asked for.
+  attn_status uploadChanged(const char *packed, bool turnsPanels, Staging &staging, Error &error);
   /// Turns the panels of one layer of a slot and copies them, a part at a time.
   attn_status uploadPanels(const char *from, CuPointer to, const PanelShape &shape,
                            Vector<uint32_t> &staging, Error &error);

@@ -46,18 +46,15 @@ attn_status attn::bindNothing(attn_model &model, Error &error) {
 
 attn_status attn::bindEmbedded(attn_model &model, Error &error) {
   const attn_abi_model &tables = *model.tables;
-  bool isAsPacked = true;
-  for (int32_t i = 0; i < tables.slotCount; ++i)
-    isAsPacked &= !hasOtherPanels(tables.slots[i], model.slots[size_t(i)]);
   model.weights = tables.embedded;
-  if (isAsPacked)
+  if (!haveOtherPanels(tables, model.slots.data()))
     return ATTN_OK;
   PageBlock block;
   if (attn_status status = checkSlots(model.packing, error))
     return status;
   if (!block.allocate(uint64_t(tables.packedBytes)))
     return error.outOfMemory("the weights");
-  regroupBlock(tables, tables.embedded, model.slots, block.data());
+  regroupBlock(tables, tables.embedded, model.slots.data(), block.data());
   model.block.swap(block);
   model.weights = model.block.data();
   return ATTN_OK;

@@ -183,8 +183,7 @@ enum {
 typedef struct {
   const char *name; /* "x86-64-v3" */
   int32_t level;
-  int32_t
-      panelWidth; /* of all slots' panels in its code, a divisor of theirs; 0: as they have it */
+  int32_t panelWidth; /* of panels in its code, a divisor of the slots'; 0: as slots have it */
   const attn_abi_entry_fn *entries;
   const attn_abi_workspace_fn *workspaces;
 } attn_abi_level;

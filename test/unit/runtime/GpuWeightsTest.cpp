@@ -15,10 +15,12 @@ class GpuWeightsTest : public GpuTest {
 protected:
   InterpretedCounts before = {};
   attn_context *second = nullptr;
+  attn_abi_level level = levels[0];
 
   void SetUp() override {
     GpuTest::SetUp();
     gpu.turnsPanels = 0; // so that what is there is what was bound
+    tables.levels = &level;
     before = counts();
   }
   void TearDown() override {
@@ -159,16 +161,42 @@ TEST_F(GpuWeightsTest, a_run_under_way_reads_the_weights_that_it_began_with) {
   EXPECT_EQ(embeddedWeights(), found);
 }
 
+/// The model's own block has the panels of the level, the GPU's those of the slots.
+TEST_F(GpuWeightsTest, panels_that_a_level_has_otherwise_arrive_as_slots_have_them) {
+  for (int32_t width : {0, 48, 24, 16}) {
+    level.panelWidth = width;
+    create();
+    EXPECT_EQ(embeddedWeights(), seenBy(handles.context)) << width;
+    attn_context_destroy(handles.context);
+    attn_model_destroy(handles.model);
+    handles.context = nullptr, handles.model = nullptr;
+  }
+  // Turned, they are the same whatever the level has.
+  gpu.turnsPanels = 1;
+  std::vector<int32_t> turned[2];
+  for (int i : {0, 1}) {
+    level.panelWidth = i ? 24 : 0;
+    create();
+    turned[i] = seenBy(handles.context);
+    attn_context_destroy(handles.context);
+    attn_model_destroy(handles.model);
+    handles.context = nullptr, handles.model = nullptr;
+  }
+  EXPECT_EQ(turned[0], turned[1]);
+  EXPECT_NE(embeddedWeights(), turned[0]);
+}
+
 TEST_F(GpuWeightsTest, weights_that_did_not_arrive_are_copied_by_the_next_run) {
-  for (int turned : {0, 1})
+  for (auto [turned, width] : {std::pair{0, 0}, {1, 0}, {0, 24}, {1, 24}})
     for (const char *function : {"cuMemAlloc_v2", "cuMemcpyHtoDAsync_v2", "cuStreamSynchronize"}) {
       gpu.turnsPanels = turned;
+      level.panelWidth = width;
       create();
       second = another();
       std::vector<int32_t> values;
       attn_tensor output = all(values);
-      bool isTurnedCopy = turned && std::string(function) != "cuMemAlloc_v2";
-      fail(function, isTurnedCopy); // the second copy of several
+      bool isOneOfSeveral = (turned || width) && std::string(function) != "cuMemAlloc_v2";
+      fail(function, isOneOfSeveral); // the second
       EXPECT_EQ(ATTN_NO_DEVICE, attn_run(handles.context, 1, nullptr, &output, &handles.message));
       EXPECT_NE(std::string::npos, handles.text().find("the weights")) << function;
       EXPECT_EQ(0u, counts().pendingActions);
