@@ -11,6 +11,7 @@
 // V4: else
 // V4: attn.linear_tile {{.*}} size 7 x 48 x 64 contract 1
 // V4-NOT: attn.linear_tile
+// V3-NOT: scf.for
 // V3: attn.linear_tile {{.*}} size 4 x 24 x 64 contract 1
 // V3: else
 // V3: attn.linear_tile {{.*}} size 3 x 24 x 64 contract 1

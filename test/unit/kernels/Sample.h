@@ -3,6 +3,7 @@
 // Which of a test's many cases are tried in every check.
 #pragma once
 
+#include "compiler/target/CpuTarget.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdlib>
 #include <numeric>
@@ -21,13 +22,16 @@ inline size_t lettersOf(llvm::StringRef text) {
   return std::accumulate(text.begin(), text.end(), text.size());
 }
 
-/// Every third one of the cases, and all of them in a full check. The letters of the level's name
-/// say which, so that of three levels each tries what the others leave out.
+/// Every third one of the cases, and all of them in a full check. Levels that are neighbours in
+/// their table try what the others leave out.
 template <typename Case>
 std::vector<Case> sampleOf(const std::vector<Case> &cases, llvm::StringRef level) {
   if (isFullCheck())
     return cases;
-  size_t first = lettersOf(level) % 3;
+  const CpuTarget *known = CpuTarget::find(level.split('/').first);
+  llvm::ArrayRef<CpuTarget> table = cpuTargets();
+  bool isInTable = known >= table.begin() && known < table.end();
+  size_t first = (isInTable ? size_t(known - table.begin()) : lettersOf(level)) % 3;
   std::vector<Case> sample;
   for (size_t i = first < cases.size() ? first : 0; i < cases.size(); i += 3)
     sample.push_back(cases[i]);
