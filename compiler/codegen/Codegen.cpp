@@ -88,7 +88,7 @@ std::string llvmPipeline(unsigned optLevel, bool isGpu) {
   std::string level = std::to_string(std::min(optLevel, 3u));
   if (isGpu)
     return "default<O" + level + ">";
-  // The little that makes selecting instructions, which takes longest without it, take less.
+  // Instruction selection takes most of the time at this level, and less of it behind these passes.
   if (optLevel == 0)
     return "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
   // MLIR has folded and vectorised already: `default<O3>`, which runs most of these passes several
