@@ -65,6 +65,17 @@ def Attn_BarrierOp : AttnKernelOp<"barrier", [DeclareOpInterfaceMethods<SymbolUs
   let hasVerifier = 1;
 }
 
+def Attn_ClaimOp : AttnKernelOp<"claim"> {
+  let summary = "the next pieces [from, to) of a kernel that the thread is to compute; none where all are taken";
+  let description = [{
+    A kernel is so many pieces for each thread (ATTN_PIECES in abi.h), first those of thread 0. A thread takes its own, then some of the others' that
+    have not come to them, `least` at a time where so many are left. All threads claim until there are none, once between two barriers.
+  }];
+  let arguments = (ins AnyMemRef:$call, Index:$thread, Index:$least);
+  let results = (outs Index:$from, Index:$to);
+  let assemblyFormat = "$least `of` $call `,` $thread attr-dict `:` type($call)";
+}
+
 //===-- kernels -------------------------------------------------------------------------------------------------===//
 
 /// A kernel on rows: its tile is one row of its operands.

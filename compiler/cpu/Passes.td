@@ -16,8 +16,8 @@ class CpuPass<string name> : Pass<name, "mlir::ModuleOp"> {
 def TilePass : CpuPass<"attn-tile"> {
   let summary = "memory -> tiled: a function per kernel, with its loops, its parallelism and its tiles";
   let description = [{
-    Every kernel becomes a function, named after its layer. A thread takes its share of the units of
-    work, and each unit is tiles that fit the registers of the CPU level.
+    Every kernel becomes a function, named after its layer. A thread computes some pieces of the
+    units of work, here its own, and each unit is tiles that fit the registers of the CPU level.
 
     `attn-opt -attn-tile=level=x86-64-v3 -canonicalize -cse` turns
 
@@ -42,12 +42,12 @@ def TilePass : CpuPass<"attn-tile"> {
     into
 
     ```mlir
-    func.func private @run.map_kernel(%in: memref<f32>, %to: memref<f32>, %thread: index,
-                                      %threads: index) {
+    func.func private @run.map_kernel(%in: memref<f32>, %to: memref<f32>, %first: index,
+                                      %last: index, %thread: index, %threads: index) {
       ...
-      %begin = arith.divui %before, %threads : index
+      %begin = arith.divui %before, %pieces : index
       ...
-      %end = arith.divui %after, %threads : index
+      %end = arith.divui %after, %pieces : index
       scf.for %i = %begin to %end step %one {
         %xi = memref.subview %x[%i, 0] [1, 64] [1, 1] : !rows to !row
         %yi = memref.subview %y[%i, 0] [1, 64] [1, 1] : !rows to !row
@@ -60,6 +60,7 @@ def TilePass : CpuPass<"attn-tile"> {
       return
     }
     func.func @run(...) {
+      ...
       call @run.map_kernel(...) : ...
       return
     }

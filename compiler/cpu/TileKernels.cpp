@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// memory -> tiled: every kernel op becomes a call of a function of its own, named after the layer
-// it computes, that holds its loops over tiles for one thread of the team.
+// memory -> tiled: every kernel op becomes calls of a function of its own, named after the layer
+// it computes, that holds its loops over tiles for one thread of the team and some pieces of the
+// work (KernelPieces.h).
+#include "compiler/cpu/KernelPieces.h"
 #include "compiler/cpu/Passes.h"
 #include "compiler/cpu/attention/Attention.h"
 #include "compiler/cpu/attention/MaskVerdicts.h"
@@ -17,7 +19,6 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -54,23 +55,25 @@ struct TilePass : attn::impl::TilePassBase<TilePass> {
       return signalPassFailure();
     }
     SymbolTable symbols(getOperation());
-    SmallVector<Operation *> kernels;
+    SmallVector<std::pair<Operation *, bool>> kernels; // and whether threads claim pieces
     getOperation().walk([&](Operation *op) {
       if (isKernel(op))
-        kernels.push_back(op);
+        kernels.push_back({op, isShared(op)});
     });
-    for (Operation *kernel : kernels) {
+    for (auto [kernel, areShared] : kernels) {
       StringAttr costName = costOf(kernel);
       OutlinedKernel outlined = outlineKernel(kernel, symbols);
       Operation *inside = outlined.kernel;
+      auto cost = costName ? symbols.lookup<CostOp>(costName) : CostOp();
+      Pieces pieces = passPieces(outlined, areShared, cost);
       AssumedSizes sizes(outlined);
       std::string what = describeKernel(inside);
-      auto tiles = tile(inside, CpuTiling(*target, outlined.worker(), outlined.workers()));
+      auto tiles = tile(inside, CpuTiling(*target, outlined.worker(), outlined.workers(), pieces));
       if (failed(tiles))
         return signalPassFailure();
       remarkTiled(inside, target->name, what + "; " + *tiles);
-      if (Attribute share = inside->getAttr(attributes::liveShare); share && costName)
-        symbols.lookup(costName)->setAttr(attributes::liveShare, share);
+      if (Attribute share = inside->getAttr(attributes::liveShare); share && cost)
+        cost->setAttr(attributes::liveShare, share);
       inside->erase();
     }
     dropChoices(getOperation()); // the code is what became of them

@@ -111,6 +111,30 @@ static void lowerBarrier(BarrierOp op, const DenseMap<StringAttr, int64_t> &kern
   op.erase();
 }
 
+/// call->claim(call->team, thread, least), a word of two halves.
+static void lowerClaim(ClaimOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Type i64 = builder.getI64Type();
+  Value claim = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, claim));
+  Value team = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, team));
+  Value thread = arith::IndexCastOp::create(builder, loc, i64, op.getThread());
+  Value least = arith::IndexCastOp::create(builder, loc, i64, op.getLeast());
+  auto type = LLVM::LLVMFunctionType::get(i64, {pointer, i64, i64});
+  Value word =
+      LLVM::CallOp::create(builder, loc, type, ValueRange{claim, team, thread, least}).getResult();
+  auto number = [&](int64_t value) -> Value {
+    return LLVM::ConstantOp::create(builder, loc, i64, value);
+  };
+  Value from = LLVM::LShrOp::create(builder, loc, word, number(32)),
+        to = LLVM::AndOp::create(builder, loc, word, number(0xffffffff));
+  for (auto [result, half] : {std::pair(op.getFrom(), from), std::pair(op.getTo(), to)})
+    result.replaceAllUsesWith(
+        arith::IndexCastOp::create(builder, loc, builder.getIndexType(), half).getResult());
+  op.erase();
+}
+
 /// call->launch(call->team, kernel, arguments, how many).
 static void lowerLaunch(LaunchOp op) {
   auto function = op->getParentOfType<func::FuncOp>();
@@ -168,6 +192,7 @@ struct LowerRuntimePass : attn::impl::LowerRuntimePassBase<LowerRuntimePass> {
           .Case([&](AddressOp address) { lowered = lowerAddress(address, symbols); })
           .Case(lowerLaunch)
           .Case([&](BarrierOp barrier) { lowerBarrier(barrier, kernels); })
+          .Case(lowerClaim)
           .Case(lowerRows)
           .Case([&](CachePlaceOp cache) { lowerCachePlace(cache, caches); });
       return WalkResult(lowered);

@@ -248,8 +248,3 @@ int64_t attn::lineElements(Value memref) {
   constexpr int64_t lineBits = 512;
   return lineBits / cast<MemRefType>(memref.getType()).getElementTypeBitWidth();
 }
-
-UnitShare attn::unitShare(IndexBuilder index, Value units, Value thread, Value threads) {
-  Value next = index.add(thread, index.constant(1));
-  return {index.div(index.mul(units, thread), threads), index.div(index.mul(units, next), threads)};
-}

@@ -109,11 +109,9 @@ void switchOn(IndexBuilder index, mlir::Value value, llvm::ArrayRef<int64_t> cas
 void forGroups(IndexBuilder index, mlir::Value count, int64_t size, llvm::ArrayRef<int64_t> rests,
                llvm::function_ref<void(mlir::Value, int64_t)> body);
 
-/// The thread's share of `units`, [units * thread / threads, units * (thread + 1) / threads).
+/// Units [from, to) of a kernel.
 struct UnitShare {
   mlir::Value from, to;
 };
-/// The share of thread `thread` of `threads`.
-UnitShare unitShare(IndexBuilder index, mlir::Value units, mlir::Value thread, mlir::Value threads);
 
 } // namespace attn

@@ -7,10 +7,14 @@
 using namespace mlir;
 using namespace attn;
 
+UnitShare Pieces::of(IndexBuilder index, Value units) const {
+  return {index.div(index.mul(units, from), count), index.div(index.mul(units, to), count)};
+}
+
 void TilingContext::forEachUnit(IndexBuilder index, Value units,
                                 llvm::function_ref<void(Value)> body) const {
   if (!interleaves) {
-    UnitShare share = unitShare(index, units, thread, threads);
+    UnitShare share = pieces.of(index, units);
     return forLoop(index, share.from, share.to, 1, body);
   }
   auto loop = scf::ForOp::create(index.builder, index.loc, thread, units, threads);

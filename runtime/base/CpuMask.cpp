@@ -32,13 +32,9 @@ CpuMask CpuMask::without(const CpuMask &others) const {
   return result;
 }
 
-CpuMask CpuMask::only(int32_t index) const {
+CpuMask CpuMask::of(int32_t cpu) {
   CpuMask result;
-  for (int32_t cpu = 0; cpu < most; ++cpu) {
-    unsigned long bit = words[cpu / wordBits] & 1ul << cpu % wordBits;
-    if (bit && index-- == 0)
-      result.words[cpu / wordBits] = bit;
-  }
+  result.add(cpu);
   return result;
 }
 

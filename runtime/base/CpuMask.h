@@ -19,8 +19,8 @@ struct CpuMask {
   bool operator==(const CpuMask &other) const;
   bool holds(int32_t cpu) const { return words[cpu / wordBits] >> cpu % wordBits & 1; }
   void add(int32_t cpu) { words[cpu / wordBits] |= 1ul << cpu % wordBits; }
-  /// The mask of its `index`th CPU alone.
-  CpuMask only(int32_t index) const;
+  /// The mask of one CPU alone.
+  static CpuMask of(int32_t cpu);
   CpuMask without(const CpuMask &others) const;
   /// Binds the calling thread; where the kernel refuses, it runs where it did.
   void bindCaller() const;

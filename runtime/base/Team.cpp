@@ -6,6 +6,7 @@
 #endif
 #include "base/Team.h"
 #include "attn/attn.h"
+#include "base/CpuSystem.h"
 #include <cerrno>
 #include <cstring>
 #include <sched.h>
@@ -19,9 +20,11 @@ static constexpr uint64_t usualSpinTicks = 100000;
 static constexpr uint64_t crowdedSpinTicks = 2000;
 
 bool Team::start(int32_t threads, bool pins) {
-  cpus = CpuMask::ofCaller();
-  int32_t cpuCount = cpus.count();
+  CpuMask own = CpuMask::ofCaller();
+  int32_t cpuCount = own.count();
   isPinned = pins && threads <= cpuCount;
+  if ((isPinned && !fastestFirst(own, cpus)) || !pieces.resize(threads < 1 ? 1 : threads))
+    return false;
   if (threads <= 1)
     return true;
   staysApart = !isPinned && threads <= cpuCount;
@@ -76,7 +79,7 @@ void *Team::workerMain(void *argument) {
   Worker &worker = *static_cast<Worker *>(argument);
   Team &team = *worker.team;
   if (team.isPinned)
-    team.cpus.only(int32_t(worker.index)).bindCaller();
+    CpuMask::of(team.cpus[size_t(worker.index)]).bindCaller();
   for (uint32_t seen = 0;;) {
     team.wait(team.epoch, seen, worker.index);
     ++seen;
@@ -137,7 +140,7 @@ void Team::run(Function newFunction, void *newArgument) {
     return runOnAll(newFunction, newArgument);
   }
   CpuMask before = CpuMask::ofCaller();
-  cpus.only(0).bindCaller();
+  CpuMask::of(cpus[0]).bindCaller();
   runOnAll(newFunction, newArgument);
   before.bindCaller();
 }
@@ -177,6 +180,7 @@ extern "C" int32_t attn_default_threads(void) {
     if (errno == 0 && *end == 0 && value >= 1)
       return value < 1024 ? int32_t(value) : 1024;
   }
-  int32_t cpus = CpuMask::ofCaller().count();
+  int32_t cpus = CpuMask::ofCaller().count(), quota = cpusOfQuota();
+  cpus = cpus < quota ? cpus : quota;
   return cpus < 1 ? 1 : cpus < 1024 ? cpus : 1024;
 }

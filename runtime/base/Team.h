@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/CpuMask.h"
+#include "base/StealableRanges.h"
 #include "base/Vector.h"
 #include "base/WaitWord.h"
 #include <atomic>
@@ -39,6 +40,8 @@ public:
   void run(Function function, void *argument);
   /// Called by all threads inside `run`: returns when all of them have called it.
   void barrier(int64_t thread);
+  /// The pieces of a kernel that `thread` is to compute next (attn_abi_call.claim).
+  int64_t claim(int64_t thread, int64_t least) { return pieces.claim(thread, least); }
 
 private:
   /// Starts the workers that are missing.
@@ -67,10 +70,11 @@ private:
   Function function = nullptr;
   void *argument = nullptr;
   bool isStopping = false, isPinned = false, staysApart = false;
-  CpuMask cpus; // where it is pinned
   int32_t count = 1;
   pid_t process = 0; // whose threads the workers are
   uint64_t spinTicks = 0;
+  StealableRanges pieces;
+  Vector<int32_t> cpus; // where pinned threads run, each on its own
   Vector<Worker> workers;
   Vector<int32_t> places; // where each thread was last, atomic; below 0 where that is not known
 };

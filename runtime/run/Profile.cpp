@@ -55,6 +55,10 @@ void Profile::barrier(void *profile, int64_t thread, int64_t kernel) {
   record.events.push(event); // where memory is lacking it is not in the profile
 }
 
+int64_t Profile::claim(void *profile, int64_t thread, int64_t least) {
+  return static_cast<Profile *>(profile)->team.claim(thread, least);
+}
+
 const Vector<attn_kernel_event> *Profile::events(int32_t thread) const {
   return records && thread >= 0 && thread < team.size() ? &records[thread].events : nullptr;
 }

@@ -28,6 +28,8 @@ public:
   Vector<attn_kernel_event> &deviceEvents() { return records[0].events; }
   /// attn_abi_call.barrier of a Profile.
   static void barrier(void *profile, int64_t thread, int64_t kernel);
+  /// attn_abi_call.claim of a Profile.
+  static int64_t claim(void *profile, int64_t thread, int64_t least);
 
   /// The events of a thread in the last run; null where there is no such thread or no record.
   const Vector<attn_kernel_event> *events(int32_t thread) const;

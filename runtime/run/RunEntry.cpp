@@ -79,6 +79,10 @@ static void callBarrier(void *team, int64_t thread, int64_t) {
   static_cast<Team *>(team)->barrier(thread);
 }
 
+static int64_t callClaim(void *team, int64_t thread, int64_t least) {
+  return static_cast<Team *>(team)->claim(thread, least);
+}
+
 /// A context that was made before a fork: on a CPU its threads are made anew.
 static attn_status checkProcess(attn_context &context, Error &error) {
   if (context.gpu && context.gpuProcess != getpid()) {
@@ -145,6 +149,7 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
   Run run{model.level->entries[entryIndex],
           {context.inputs.data(), context.outputs.data(), dims, model.weights,
            context.workspace.data(), context.team.size(), profile ? Profile::barrier : callBarrier,
+           profile ? Profile::claim : callClaim,
            profile ? static_cast<void *>(profile) : &context.team, context.cacheBlocks.data(),
            nullptr},
           profile,

@@ -9,6 +9,7 @@
 // so that guard pages are such here, too.
 #include "test/aarch64/KernelHost.h"
 #include "attn/abi.h"
+#include "test/unit/kernels/PieceDealer.h"
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -107,7 +108,10 @@ static void giveBack() {
 template <size_t... i>
 static void run(void *kernel, const KernelCall &call, std::index_sequence<i...>) {
   attn_abi_call team = {};
+  attn::test::PieceDealer dealer(call.threads, call.anyPieces);
   team.barrier = [](void *, int64_t, int64_t) {};
+  team.claim = attn::test::PieceDealer::claim;
+  team.team = &dealer;
   using Kernel =
       void (*)(int64_t, int64_t, const void *, int64_t, int64_t, decltype(int64_t(i))...);
   for (int64_t thread = 0; thread < call.threads; ++thread)

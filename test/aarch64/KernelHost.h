@@ -18,6 +18,7 @@ struct KernelCall {
   static constexpr int64_t maxArguments = 24;
   char name[64];
   int64_t threads;
+  bool anyPieces;            ///< of a PieceDealer
   int64_t packed, workspace; ///< pointers, may be null
   int64_t arguments[maxArguments];
 };

@@ -105,8 +105,7 @@ void tileGroups(AttentionTiling &tiling, llvm::function_ref<void()> tileGroup) {
   IndexBuilder &index = tiling.index;
   QueryDivision &division = tiling.division;
   Value heads = index.product(tiling.op.getOut(), 0, tiling.op.getBatch());
-  UnitShare share = unitShare(index, index.mul(heads, division.blockCount), tiling.context.thread,
-                              tiling.context.threads);
+  UnitShare share = tiling.context.pieces.of(index, index.mul(heads, division.blockCount));
   auto tile = [&](Value first, Value count) {
     tiling.group.first = first, tiling.group.count = count;
     tileGroup();

@@ -131,7 +131,7 @@ void AmxTiler::block(const Place &place) {
 }
 
 void AmxTiler::group(Value first, Value count) {
-  PanelShare share(index, shape.panels, count, context);
+  PanelShare share(index, shape.panels, count, context.pieces);
   Value zero = index.constant(0), one = index.constant(1);
   auto elementOf = [&](Value panel, Value step) {
     // Panels of groups may end within a step.

@@ -6,10 +6,9 @@
 using namespace mlir;
 using namespace attn;
 
-PanelShare::PanelShare(IndexBuilder index, int64_t panels, Value blocks, const CpuTiling &context)
+PanelShare::PanelShare(IndexBuilder index, int64_t panels, Value blocks, const Pieces &pieces)
     : index(index), blocks(blocks),
-      units(unitShare(index, index.mul(index.constant(panels), blocks), context.thread,
-                      context.threads)) {
+      units(pieces.of(index, index.mul(index.constant(panels), blocks))) {
   // No row at all is no block; only the divisions need one.
   Value one = index.constant(1), divisor = index.max(blocks, one);
   firstPanel = index.div(units.from, divisor);

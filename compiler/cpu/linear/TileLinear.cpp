@@ -50,7 +50,7 @@ public:
   /// Writes before `op`, or where `at` is.
   LinearTiler(LinearKernelOp op, const CpuTiling &context, const LinearShape &shape,
               const OpBuilder &at)
-      : op(op), context(context), panelWorkers(context), shape(shape), builder(at),
+      : op(op), context(context), panelPieces(context.pieces), shape(shape), builder(at),
         index(builder, op.getLoc()) {
     rowCount = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
     chosen = choiceFor(op, context.target.name, linearName(op, shape));
@@ -126,7 +126,7 @@ private:
 
   LinearKernelOp op;
   const CpuTiling &context;
-  CpuTiling panelWorkers; ///< who divide the panels
+  Pieces panelPieces; ///< all of them where threads divide the rows
   LinearShape shape;
   OpBuilder builder;
   IndexBuilder index;
@@ -155,10 +155,11 @@ void LinearTiler::divideRows() {
   Value divides = arith::AndIOp::create(builder, op.getLoc(), fit, areMany);
   Value none = index.constant(0), one = index.constant(1);
   blocks = select(divides, even, blocks);
-  ownBlocks = unitShare(index, blocks, select(divides, context.thread, none),
-                        select(divides, context.threads, one));
-  panelWorkers.thread = select(divides, none, context.thread);
-  panelWorkers.threads = select(divides, one, context.threads);
+  UnitShare share = context.pieces.of(index, blocks);
+  ownBlocks = {select(divides, share.from, none), select(divides, share.to, blocks)};
+  panelPieces = {select(divides, none, context.pieces.from),
+                 select(divides, one, context.pieces.to),
+                 select(divides, one, context.pieces.count)};
 }
 
 bool LinearTiler::comesByItself() {
@@ -191,11 +192,15 @@ Value LinearTiler::ahead(Value block, const Place &place) {
     return index.add(start(place.panel, place.part),
                      index.constant(nearLines * lineElements(op.getPanels())));
   // The next panel, or the first one of the next part; after the last part the first one again
-  // where there are more groups, else what is in the cache already.
+  // where there are more groups, else that of the piece which the thread probably claims next.
   Value one = index.constant(1), nextPart = index.add(place.part, one);
   Value hasPart = compare(arith::CmpIPredicate::ult, nextPart, index.constant(parts));
-  Value end = constantIndex(groups) == 1 ? start(place.panel, place.part)
-                                         : start(place.firstPanel, index.constant(0));
+  Value following = index.min(index.add(place.panel, one), index.constant(shape.panels - 1));
+  if (constantIndex(groups) != 1)
+    following = select(
+        compare(arith::CmpIPredicate::ult, index.add(place.firstBlock, groupBlocks), ownBlocks.to),
+        place.firstPanel, following);
+  Value end = start(following, index.constant(0));
   Value later = select(hasPart, start(place.firstPanel, nextPart), end);
   Value next = select(compare(arith::CmpIPredicate::ult, place.panel, place.lastPanel),
                       start(index.add(place.panel, one), place.part), later);
@@ -297,7 +302,7 @@ void LinearTiler::widen(Value panel, Value part, int64_t depth, Value widened) {
 }
 
 void LinearTiler::group(Value first, Value count, Value widened) {
-  PanelShare share(index, shape.panels, count, panelWorkers);
+  PanelShare share(index, shape.panels, count, panelPieces);
   auto panels = [&](Value part, int64_t depth) {
     share.forEachPanel([&](Value panel, Value from, Value to) {
       if (widened)

@@ -27,7 +27,7 @@ enum {
 
 /* Layout 21 of these tables. An artifact holds a value for each setting, so one more row of
  * settings.def is another version, too. */
-#define ATTN_ABI_VERSION (22 * 100 + ATTN_SETTING_COUNT)
+#define ATTN_ABI_VERSION (23 * 100 + ATTN_SETTING_COUNT)
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -141,6 +141,9 @@ typedef struct {
                               * row to the next; else null */
 } attn_abi_slot;
 
+/* The work of a kernel is cut into so many pieces for each thread of the team. */
+#define ATTN_PIECES 8
+
 /* What generated code gets on every call; each thread of the team calls the same function with its
  * own index. */
 typedef struct {
@@ -153,6 +156,10 @@ typedef struct {
   /* Ends kernel `kernel` of attn_abi_model.kernels: returns when all threads of the team have
    * called it. */
   void (*barrier)(void *team, int64_t thread, int64_t kernel);
+  /* The next pieces of a kernel, out of `threads` * ATTN_PIECES, that the thread is to compute:
+   * [word >> 32, word & 0xffffffff), `least` of them where so many are left in a row; empty where
+   * all have been taken. Every thread calls it until then, for one kernel between two barriers. */
+  int64_t (*claim)(void *team, int64_t thread, int64_t least);
   void *team;
   char *const *caches; /* one per cache of the model, 64-byte aligned; null where the entry does
                           not take it */

@@ -237,7 +237,8 @@ ATTN_API attn_status attn_random_tensor(uint64_t seed, const char *name, int32_t
                                         const int64_t *shape, float *values);
 
 /* The default number of threads: ATTN_NUM_THREADS where set, else the CPUs in this thread's
- * affinity mask. At least 1, at most 1024. */
+ * affinity mask, or as many as the process's control groups allow it the time of, rounded up, where
+ * that is less. At least 1, at most 1024. */
 ATTN_API int32_t attn_default_threads(void);
 
 /* Makes a context with a team of `threads` threads, the caller of attn_run being one of them (0:

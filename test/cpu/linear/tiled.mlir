@@ -30,7 +30,8 @@ func.func @rows(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, 
 // Where the matrix stays in the second-level cache and each thread has 64 rows, threads divide these, in blocks of 7 and 8 rows as many for each;
 // else they divide the panels.
 // V4-LABEL: func.func private @many.linear_kernel
-// V4-SAME: %[[THREAD:[a-z0-9]+]]: index, %[[THREADS:[a-z0-9]+]]: index)
+// V4-SAME: %[[FROM:[a-z0-9]+]]: index, %[[TO:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: index, %[[THREADS:[a-z0-9]+]]: index)
+// V4: %[[PIECES:.*]] = arith.muli %[[THREADS]], %c8
 // V4: %[[EACH:.*]] = arith.divui %{{.*}}, %[[THREADS]]
 // V4: %[[EVEN:.*]] = arith.muli %[[EACH]], %[[THREADS]]
 // V4: %[[FIT:.*]] = arith.cmpi ule
@@ -38,12 +39,12 @@ func.func @rows(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, 
 // V4: %[[MANY:.*]] = arith.cmpi uge, %{{.*}}, %[[LEAST]]
 // V4: %[[DIVIDES:.*]] = arith.andi %[[FIT]], %[[MANY]]
 // V4: %[[BLOCKS:.*]] = arith.select %[[DIVIDES]], %[[EVEN]]
-// V4: %[[ROW_THREAD:.*]] = arith.select %[[DIVIDES]], %[[THREAD]], %c0
-// V4: %[[ROW_THREADS:.*]] = arith.select %[[DIVIDES]], %[[THREADS]], %c1
-// V4: %[[BEFORE:.*]] = arith.muli %[[BLOCKS]], %[[ROW_THREAD]]
-// V4: %[[FIRST:.*]] = arith.divui %[[BEFORE]], %[[ROW_THREADS]]
-// V4: arith.select %[[DIVIDES]], %c0{{.*}}, %[[THREAD]]
-// V4: arith.select %[[DIVIDES]], %c1{{.*}}, %[[THREADS]]
+// V4: %[[BEFORE:.*]] = arith.muli %[[BLOCKS]], %[[FROM]]
+// V4: %[[OWN:.*]] = arith.divui %[[BEFORE]], %[[PIECES]]
+// V4: %[[FIRST:.*]] = arith.select %[[DIVIDES]], %[[OWN]], %c0
+// V4: arith.select %[[DIVIDES]], %c0{{.*}}, %[[FROM]]
+// V4: arith.select %[[DIVIDES]], %c1{{.*}}, %[[TO]]
+// V4: arith.select %[[DIVIDES]], %c1{{.*}}, %[[PIECES]]
 // V4: scf.for %{{.*}} = %c0
 // V4: arith.addi %[[FIRST]]
 // V4: attn.linear_tile {{.*}} size 8 x 48 x 64

@@ -6,10 +6,11 @@
 
 // Threads share the rows of all leading dims.
 // TILED-LABEL: func.func private @norm.norm_kernel(
-// TILED-SAME: %[[N:[a-z0-9]+]]: index, {{.*}}, %[[THREAD:[a-z0-9]+]]: index, %[[THREADS:[a-z0-9]+]]: index)
+// TILED-SAME: %[[N:[a-z0-9]+]]: index, {{.*}}, %[[FIRST:[a-z0-9]+]]: index, %[[LAST:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: index, %[[THREADS:[a-z0-9]+]]: index)
+// TILED: %[[PIECES:.*]] = arith.muli %[[THREADS]], %c8
 // TILED: %[[ROWS:.*]] = arith.muli %[[N]], %c7
-// TILED: %[[BEFORE:.*]] = arith.muli %[[ROWS]], %[[THREAD]]
-// TILED: %[[FROM:.*]] = arith.divui %[[BEFORE]], %[[THREADS]]
+// TILED: %[[BEFORE:.*]] = arith.muli %[[ROWS]], %[[FIRST]]
+// TILED: %[[FROM:.*]] = arith.divui %[[BEFORE]], %[[PIECES]]
 // TILED: scf.for %[[ROW:.*]] = %[[FROM]] to
 // TILED: %[[J:.*]] = arith.remui %[[ROW]], %c7
 // TILED: %[[I:.*]] = arith.divui %[[ROW]], %c7

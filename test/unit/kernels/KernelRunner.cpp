@@ -7,6 +7,7 @@
 #include "compiler/emit/LowerToLlvm.h"
 #include "compiler/gpu/Passes.h"
 #include "compiler/gpu/ptx/Ptx.h"
+#include "compiler/transforms/OutlineKernel.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -67,6 +68,23 @@ static bool lowerForGpu(ModuleOp module, llvm::StringRef level, GpuCode &code) {
   generatePtx(code);
   return runPasses(module,
                    [](PassManager &passes) { buildLowerToLlvm(passes, cpuTargets().front()); });
+}
+
+/// Ends a kernel that stands alone in a module with a barrier, so that threads claim its pieces.
+static bool shareOneKernel(ModuleOp module) {
+  SmallVector<Operation *> kernels;
+  module.walk([&](Operation *op) {
+    if (isKernel(op))
+      kernels.push_back(op);
+  });
+  if (kernels.size() != 1)
+    return false;
+  OpBuilder builder(module.getContext());
+  builder.setInsertionPointAfter(kernels[0]);
+  auto function = kernels[0]->getParentOfType<func::FuncOp>();
+  BarrierOp::create(builder, function.getLoc(), function.getArgument(2), function.getArgument(3),
+                    /*cost=*/nullptr);
+  return true;
 }
 
 /// Everything to LLVM's dialect.
@@ -146,8 +164,10 @@ std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
     runner->gpu->module = ptx::Module::parse(runner->ptx);
     runner->gpu->device.shareHost();
     EXPECT_TRUE(runner->gpu->module.errors.empty()) << runner->gpu->module.errors.front();
-  } else if (!lower(*module, level)) {
-    return nullptr;
+  } else {
+    runner->hasOneKernel = shareOneKernel(*module);
+    if (!lower(*module, level))
+      return nullptr;
   }
   llvm::LLVMContext llvmContext;
   auto ir = translateToLlvmIr(*module, llvmContext, "kernel");
@@ -186,7 +206,8 @@ void KernelRunner::runEmulated(llvm::StringRef name, int64_t threads, int64_t pa
   ASSERT_LT(name.size(), sizeof call.name);
   ASSERT_LE(int64_t(arguments.size()), KernelCall::maxArguments);
   llvm::copy(name, call.name);
-  call.threads = threads, call.packed = packed, call.workspace = workspace;
+  call.threads = threads, call.anyPieces = hasOneKernel;
+  call.packed = packed, call.workspace = workspace;
   llvm::copy(arguments, call.arguments);
   emulated->run(call);
 }
@@ -202,12 +223,15 @@ void *KernelRunner::address(llvm::StringRef name) {
 KernelRunner::KernelRunner() = default;
 KernelRunner::~KernelRunner() = default;
 
-attn_abi_call KernelRunner::teamOf(int64_t threads) {
+attn_abi_call KernelRunner::teamOf(int64_t threads, PieceDealer &dealer) {
   attn_abi_call call = {};
   call.barrier = [](void *, int64_t, int64_t) {};
-  if (gpu)
+  call.claim = PieceDealer::claim;
+  call.team = &dealer;
+  if (gpu) {
     gpu->blocks = threads;
-  call.team = gpu.get();
+    call.team = gpu.get();
+  }
   call.launch = [](void *team, int64_t kernel, const int64_t *arguments, int64_t count) {
     static_cast<Gpu *>(team)->launch(kernel, arguments, count);
   };

@@ -8,6 +8,7 @@
 #include "attn/abi.h"
 #include "compiler/Compiler.h"
 #include "test/unit/kernels/EmulatedKernels.h"
+#include "test/unit/kernels/PieceDealer.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include <memory>
 #include <optional>
@@ -50,8 +51,8 @@ public:
   }
 
   /// Calls `name` once per thread, one after the other (barriers are not waited for), with the
-  /// arguments that follow %threads. `workspace` and `packed` may be null. On a GPU, as many blocks
-  /// as threads run it.
+  /// arguments that follow %threads. Threads get any pieces where the module has one kernel.
+  /// `workspace` and `packed` may be null. On a GPU, as many blocks as threads run it.
   template <typename... Arguments>
   void run(llvm::StringRef name, int64_t threads, void *packed, void *workspace,
            Arguments... arguments) {
@@ -59,7 +60,8 @@ public:
       return runEmulated(name, threads, wordOf(packed), wordOf(workspace), {wordOf(arguments)...});
     using Signature = void(void *, void *, const void *, int64_t, int64_t, Arguments...);
     Signature *call = function<Signature>(name);
-    attn_abi_call team = teamOf(threads);
+    PieceDealer dealer(threads, hasOneKernel);
+    attn_abi_call team = teamOf(threads, dealer);
     for (int64_t thread = 0; call && thread < (gpu ? 1 : threads); ++thread)
       call(packed, workspace, &team, thread, threads, arguments...);
   }
@@ -72,7 +74,9 @@ private:
   void runEmulated(llvm::StringRef name, int64_t threads, int64_t packed, int64_t workspace,
                    llvm::ArrayRef<int64_t> arguments);
   void *address(llvm::StringRef name);
-  attn_abi_call teamOf(int64_t threads);
+  attn_abi_call teamOf(int64_t threads, PieceDealer &dealer);
+
+  bool hasOneKernel = false;
 
   struct Gpu;
   std::unique_ptr<Gpu> gpu;

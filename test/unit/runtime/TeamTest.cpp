@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/Team.h"
+#include "attn/abi.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -126,6 +128,70 @@ TEST(TeamTest, SleepingThreadsLeaveTheCpusOfOthers) {
   EXPECT_LT(rounds / 2, callersMoved);
   EXPECT_LT(rounds / 2, callersApart);
   EXPECT_LT(rounds / 2, workersApart);
+}
+
+TEST(TeamTest, EachPieceIsClaimedOnce) {
+  for (int threads : {1, 2, 3, 5, 8}) {
+    Team team;
+    ASSERT_TRUE(team.start(threads));
+    struct Kernels {
+      Team &team;
+      std::vector<std::vector<std::atomic<int>>> claimed; // kernel by kernel, piece by piece
+      std::vector<int> lengths;                           // of what thread 0 gets, of one kernel
+      explicit Kernels(Team &team) : team(team) {
+        for (int i = 0; i < 200; ++i)
+          claimed.emplace_back(size_t(team.size()) * ATTN_PIECES);
+      }
+    } kernels(team);
+    team.run(
+        [](void *argument, int64_t thread) {
+          Kernels &kernels = *static_cast<Kernels *>(argument);
+          for (size_t i = 0; i < kernels.claimed.size(); ++i) {
+            if (i % 16 == 3 && thread == 1)
+              usleep(100); // the others do its pieces meanwhile
+            while (int64_t word = kernels.team.claim(thread, int64_t(i % 3))) {
+              int64_t from = word >> 32, to = word & 0xffffffff;
+              if (i == 0 && thread == 0)
+                kernels.lengths.push_back(int(to - from));
+              for (int64_t piece = from; piece < to; ++piece)
+                kernels.claimed[i][size_t(piece)].fetch_add(1);
+            }
+            kernels.team.barrier(thread);
+          }
+        },
+        &kernels);
+    int64_t wrong = 0;
+    for (auto &pieces : kernels.claimed)
+      wrong += std::count_if(pieces.begin(), pieces.end(), [](auto &count) { return count != 1; });
+    EXPECT_EQ(0, wrong) << threads << " threads";
+    if (threads == 1) {
+      EXPECT_EQ(kernels.lengths, std::vector<int>{ATTN_PIECES});
+    }
+  }
+}
+
+TEST(TeamTest, ThreadThatComesLateFindsItsPiecesDone) {
+  Team team;
+  ASSERT_TRUE(team.start(2));
+  struct Late {
+    Team &team;
+    std::atomic<bool> isDone{false};
+    int64_t ofFirst = 0, ofLate = 0;
+  } late{team};
+  team.run(
+      [](void *argument, int64_t thread) {
+        Late &late = *static_cast<Late *>(argument);
+        while (thread == 1 && !late.isDone.load())
+          usleep(100);
+        int64_t &own = thread == 0 ? late.ofFirst : late.ofLate;
+        while (int64_t word = late.team.claim(thread, 1))
+          own += (word & 0xffffffff) - (word >> 32);
+        late.isDone.store(true);
+        late.team.barrier(thread);
+      },
+      &late);
+  EXPECT_EQ(2 * ATTN_PIECES, late.ofFirst);
+  EXPECT_EQ(0, late.ofLate);
 }
 
 TEST(TeamTest, ManyShortRuns) {
