@@ -24,6 +24,8 @@ static CpuTarget v3() {
   target.lanes = 8;
   target.registers = 16;
   target.panelWidth = 24;
+  target.addWords = "llvm.x86.avx2.pmadd.wd";
+  target.addBytes = "llvm.x86.avx2.pmadd.ub.sw";
   return target;
 }
 
@@ -50,6 +52,8 @@ static CpuTarget v4() {
   target.lanes = 16;
   target.registers = 32;
   target.panelWidth = 48;
+  target.addWords = "llvm.x86.avx512.pmaddw.d.512";
+  target.addBytes = "llvm.x86.avx512.pmaddubs.w.512";
   target.avx512 = true;
   return target;
 }

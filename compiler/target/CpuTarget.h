@@ -43,6 +43,9 @@ struct CpuTarget : VectorUnit {
 
   // LLVM's intrinsics, empty where there is no such instruction.
   llvm::StringRef dotBytes; ///< products of bytes, added up by fours: (sum, row, weights)
+  /// Products of 16 bits, added up by twos, and of unsigned and signed bytes, added up by twos and
+  /// saturated to 16 bits, where bytes have no products added up by fours.
+  llvm::StringRef addWords, addBytes;
   llvm::StringRef dotPairs; ///< products of bf16, added up by twos, as fast as fma: (sum, a, b)
   /// Products of 2 rows and 2 columns with 4 words along k, bytes or bf16: (sums, rows, columns).
   llvm::StringRef squareBytes, squarePairs;

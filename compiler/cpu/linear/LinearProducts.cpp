@@ -23,6 +23,10 @@ VectorType LinearProducts::integers() const {
   return VectorType::get({target.lanes}, index.builder.getI32Type());
 }
 
+VectorType LinearProducts::halves() const {
+  return VectorType::get({2 * target.lanes}, index.builder.getI16Type());
+}
+
 Value LinearProducts::bitcast(Value vector, int64_t lanes, Type element) const {
   return vector::BitCastOp::create(index.builder, index.loc, VectorType::get({lanes}, element),
                                    vector);
@@ -233,10 +237,9 @@ void LinearProducts::multiplyBytesInPairs(ArrayRef<Value> rows, Value k, const V
   int64_t lanes = target.lanes;
   size_t vectors = weights.size();
   MathBuilder math(builder, index.loc, integers(), target);
-  auto halves = VectorType::get({2 * lanes}, builder.getI16Type());
   auto shifted = [&](Value pairs, bool isLeft) -> Value {
     Value by = arith::ConstantOp::create(
-        builder, index.loc, DenseElementsAttr::get(halves, builder.getI16IntegerAttr(8)));
+        builder, index.loc, DenseElementsAttr::get(halves(), builder.getI16IntegerAttr(8)));
     if (isLeft)
       return arith::ShLIOp::create(builder, index.loc, pairs, by);
     return arith::ShRSIOp::create(builder, index.loc, pairs, by);
@@ -246,7 +249,6 @@ void LinearProducts::multiplyBytesInPairs(ArrayRef<Value> rows, Value k, const V
     Value whole = bitcast(weight, 2 * lanes, builder.getI16Type());
     pairs.push_back({shifted(shifted(whole, true), false), shifted(whole, false)});
   }
-  StringRef name = target.avx512 ? "llvm.x86.avx512.pmaddw.d.512" : "llvm.x86.avx2.pmadd.wd";
   Value low = math.integer(0x00ff00ff);
   for (size_t r = 0; r < rows.size(); ++r) {
     Value bytes = repeatedBytes(rows[r], k); // unsigned
@@ -254,8 +256,20 @@ void LinearProducts::multiplyBytesInPairs(ArrayRef<Value> rows, Value k, const V
     Value odd = bitcast(math.iand(math.shiftRight(bytes, 8), low), 2 * lanes, builder.getI16Type());
     for (size_t v = 0; v < vectors; ++v) {
       Value &sum = sums[r * vectors + v];
-      sum = math.iadd(sum, call(integers(), name, {even, pairs[v].first}));
-      sum = math.iadd(sum, call(integers(), name, {odd, pairs[v].second}));
+      sum = math.iadd(sum, call(integers(), target.addWords, {even, pairs[v].first}));
+      sum = math.iadd(sum, call(integers(), target.addWords, {odd, pairs[v].second}));
+    }
+  }
+}
+
+void LinearProducts::multiplyHalves(ArrayRef<Value> rows, Value k, const Values &weights,
+                                    MutableArrayRef<Value> sums) const {
+  for (size_t r = 0; r < rows.size(); ++r) {
+    Value bytes = bitcast(repeatedBytes(rows[r], k), 4 * target.lanes, index.builder.getI8Type());
+    for (size_t v = 0; v < weights.size(); ++v) {
+      Value &sum = sums[r * weights.size() + v];
+      Value products = call(halves(), target.addBytes, {bytes, weights[v]});
+      sum = arith::AddIOp::create(index.builder, index.loc, sum, products);
     }
   }
 }
@@ -276,6 +290,15 @@ LinearProducts::Values LinearProducts::loadNumbers(Value panels, Value place) co
         sign = math.integer(static_cast<int32_t>(0x80808080));
   Value both = bitcast(vector::LoadOp::create(builder, index.loc, type, panels, place),
                        target.lanes, builder.getI32Type());
+  if (sumsHalves()) {
+    Value lower = math.integer(0x0f0f0f0f),
+          eight = bitcast(math.integer(0x08080808), 4 * target.lanes, builder.getI8Type());
+    auto small = [&](Value half) -> Value {
+      Value bytes = bitcast(math.iand(half, lower), 4 * target.lanes, builder.getI8Type());
+      return arith::SubIOp::create(builder, index.loc, bytes, eight);
+    };
+    return {small(both), small(math.shiftRight(both, 4))};
+  }
   auto number = [&](Value half) -> Value {
     return arith::XOrIOp::create(builder, index.loc, math.iand(half, upper), sign);
   };
@@ -312,7 +335,8 @@ void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, const ScaledWeig
   OpBuilder &builder = index.builder;
   size_t vectors = sums.size() / rows.size(),
          together = format.isOfHalfBytes() && !target.takesWords() ? 1 : vectors;
-  Value zero = arith::ConstantOp::create(builder, index.loc, builder.getZeroAttr(integers()));
+  Value zero = arith::ConstantOp::create(builder, index.loc,
+                                         builder.getZeroAttr(sumsHalves() ? halves() : integers()));
   for (size_t first = 0; first < vectors; first += together) {
     SmallVector<int64_t> columns;
     for (size_t v = first; v < first + together; ++v)
@@ -321,9 +345,19 @@ void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, const ScaledWeig
     int64_t atOnce = std::max(target.rowWords, format.group() / 4);
     for (int64_t word = 0; word < scaleGroup / 4; word += atOnce) {
       SmallVector<Values> own = loadGroupWords(weights, word, atOnce, columns);
-      for (int64_t i = 0; i < atOnce; i += target.rowWords)
-        multiply(rows, index.add(k, index.constant(4 * (word + i))),
-                 ArrayRef(own).slice(i, target.rowWords), products);
+      for (int64_t i = 0; i < atOnce; i += target.rowWords) {
+        Value place = index.add(k, index.constant(4 * (word + i)));
+        if (sumsHalves())
+          multiplyHalves(rows, place, own[i], products);
+        else
+          multiply(rows, place, ArrayRef(own).slice(i, target.rowWords), products);
+      }
+    }
+    if (sumsHalves()) { // in 32 bits, 16 times
+      Value sixteen = arith::ConstantOp::create(
+          builder, index.loc, DenseElementsAttr::get(halves(), builder.getI16IntegerAttr(16)));
+      for (Value &sum : products)
+        sum = call(integers(), target.addWords, {sum, sixteen});
     }
     products = turnedSquares(products, rows.size());
     for (size_t v = 0; v < together; ++v) {

@@ -77,9 +77,15 @@ private:
                               int64_t offset) const;
   mlir::Value repeatedBytes(mlir::Value row, mlir::Value k) const;
   Values turnedSquares(llvm::ArrayRef<mlir::Value> sums, size_t rows) const;
-  /// Of half bytes: 16 times both numbers of each byte from `place` of `panels` on, in bytes of
-  /// i32; the lower one is that of the earlier k. In the upper half of a byte, a number has its
-  /// sign once the first bit of what is 8 too large is turned.
+  /// Whether products of half bytes are added up in 16 bits: of a line's 32, each half of a word
+  /// takes 16, of a byte (at most 255) and a number (-8 to 7), so sums are within 32640.
+  bool sumsHalves() const {
+    return format.isOfHalfBytes() && target.dotBytes.empty() && !target.addBytes.empty();
+  }
+  /// Of half bytes: both numbers of each byte from `place` of `panels` on, in bytes of i32; the
+  /// lower one is that of the earlier k. 16 times the numbers, but where halves are summed: in the
+  /// upper half of a byte, a number has its sign once the first bit of what is 8 too large is
+  /// turned.
   Values loadNumbers(mlir::Value panels, mlir::Value place) const;
   /// Words of four numbers each, [word][vector], of groups' weights from word `first` of a line on,
   /// for the vectors of columns [column, ...) of the tile.
@@ -105,12 +111,16 @@ private:
   /// The same without an instruction for it, of one step.
   void multiplyBytesInPairs(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const Values &weights,
                             llvm::MutableArrayRef<mlir::Value> sums) const;
+  /// Of numbers of half bytes, in 16 bits.
+  void multiplyHalves(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const Values &weights,
+                      llvm::MutableArrayRef<mlir::Value> sums) const;
   /// A vector of f16, as f32.
   mlir::Value loadHalves(mlir::Value halves, mlir::Value place) const;
   /// The even or odd ones of words of two halves, in f32.
   mlir::Value widened(mlir::Value words, bool isOdd) const;
   mlir::Value call(mlir::VectorType type, llvm::StringRef name, mlir::ValueRange operands) const;
   mlir::VectorType integers() const; ///< i32
+  mlir::VectorType halves() const;   ///< twice as many i16
   mlir::Value bitcast(mlir::Value vector, int64_t lanes, mlir::Type element) const;
 
   IndexBuilder index;

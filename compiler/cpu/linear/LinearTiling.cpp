@@ -48,8 +48,7 @@ LinearTiling LinearTiling::of(const LinearShape &shape, const CpuTarget &target,
   tiling.unroll = std::min(tiling.unroll, shape.steps(shape.ks.size() - 1));
   if (shape.format().hasGroups() && !shape.isOfBytes) {
     // Sums of those that share a scale are kept, too, of all vectors or of one (scaledSteps).
-    bool isOfOneVector =
-        shape.format().isOfHalfBytes() && !target.dotBytes.empty() && !target.takesWords();
+    bool isOfOneVector = shape.format().isOfHalfBytes() && !target.takesWords();
     tiling.rows = isOfOneVector && !choice.get(Knob::Rows)
                       ? (target.registers - otherRegisters) / (blockVectors + 1)
                       : std::max<int64_t>(tiling.rows / 2, 1);

@@ -379,7 +379,8 @@ SmallVector<Value> attn::multipliedQuantization(LinearKernelOp op) {
 }
 
 /// Panels of groups: as they are for few rows, as int8 for many. Which, may be known when running.
-/// Of int8 it is tile registers that this is worth while for.
+/// Of int8 it is tile registers that this is worth while for; where half bytes are summed in 16
+/// bits (LinearProducts), their products take less time than those of bytes.
 static FailureOr<std::string> tileGroups(LinearKernelOp op, const LinearShape &shape,
                                          const CpuTiling &context) {
   OpBuilder builder(op);
@@ -409,7 +410,8 @@ static FailureOr<std::string> tileGroups(LinearKernelOp op, const LinearShape &s
   Value areMany = index.truth(false);
   bool hasRoom = op.getScratch() &&
                  (context.target.amx || shape.keepsSums || shape.k <= TargetModel::byteDepth);
-  hasRoom &= context.target.amx || shape.format().isOfHalfBytes();
+  hasRoom &=
+      context.target.amx || (shape.format().isOfHalfBytes() && !context.target.dotBytes.empty());
   if (hasRoom && hasMoreRows(op, few))
     areMany = builder.createOrFold<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::ugt, rows,
                                                   index.constant(few));
