@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import commandline
+import levels
 import measure
 import models
 import report
@@ -118,7 +119,7 @@ def parse_options(words):
 def compile_spec(product, case, folder):
     """The shared library of a case, its description, and what compiling took: seconds and bytes."""
     library = os.path.join(folder, "model.so")
-    words = [product, "compile", case.spec, "--emit=shared", "-o", library]
+    words = [product, "compile", case.spec, "--emit=shared", "-o", library, *levels.target_words()]
     words += [word for dim in case.dims for word in ("--set", dim)]
     begin = time.monotonic()
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

@@ -11,6 +11,7 @@ import tempfile
 
 import numpy as np
 
+import levels
 from failure import ENVIRONMENT, Failure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -92,6 +93,7 @@ class Engine:
         self.name = name
         self.errors = tempfile.TemporaryFile("w+")
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("ATTN_", "OMP_"))}
+        environment.update(levels.environment())
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
                                         text=True, env=environment)
         self.facts = dict(word.split("=", 1) for word in self.answer("ready").split())

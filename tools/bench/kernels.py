@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import levels
 import measure
 from engines import HERE, ROOT, Engine, build_onednn, input_word, output_word
 from failure import DIFFERENT, Failure
@@ -19,7 +20,7 @@ BOUND = 1e-3  # of the largest output
 
 def compile_library(product, spec, dims, path, *more):
     words = [product, "compile", spec, *(f"--set={name}={size}" for name, size in dims.items()), "--emit=shared", "-o",
-             path, *more]
+             path, *levels.target_words(), *more]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         raise Failure(done.returncode, done.stderr.strip())

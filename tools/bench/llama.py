@@ -19,6 +19,7 @@ import time
 import numpy as np
 
 import commandline
+import levels
 import report
 from engines import PEERS, ROOT
 from failure import ENVIRONMENT, Failure
@@ -34,7 +35,7 @@ BENCH = os.path.join(ROOT, "tools", "bench")
 
 
 def run(*words):
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **levels.environment()})
     if done.returncode:
         raise Failure(done.returncode if words[0] != "node" else ENVIRONMENT, done.stderr.strip()[-2000:])
     return done.stdout
@@ -49,6 +50,25 @@ def find_package():
         os.makedirs(PEERS, exist_ok=True)
         run("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", PEERS, "node-llama-cpp")
     return folder
+
+
+def holding(package, build):
+    """The package with no other CPU library of llama.cpp's than one build; it is links to what is installed."""
+    modules = os.path.dirname(package)
+    folder = os.path.join(PEERS, "llama-" + build, "node_modules")
+    shutil.rmtree(folder, ignore_errors=True)
+    bins = os.path.join("@node-llama-cpp", "linux-x64")
+    os.makedirs(os.path.join(folder, bins))
+    for name in os.listdir(modules):
+        if name != "@node-llama-cpp":
+            os.symlink(os.path.join(modules, name), os.path.join(folder, name))
+    for place, _, names in os.walk(os.path.join(modules, bins)):
+        own = os.path.join(folder, os.path.relpath(place, modules))
+        os.makedirs(own, exist_ok=True)
+        for name in names:
+            if not name.startswith("libggml-cpu-") or name == f"libggml-cpu-{build}.so":
+                shutil.copy(os.path.join(place, name), own)
+    return os.path.join(folder, "node-llama-cpp")
 
 
 def blocks(random, form, shape):
@@ -95,7 +115,7 @@ def own_times(options, library, model, threads):
 
 
 def peer_times(options, package, model, threads):
-    lists = json.loads(run("node", os.path.join(BENCH, "run_llama.mjs"), package, model, str(threads), str(options.prompt),
+    lists = json.loads(run("node", "--preserve-symlinks", os.path.join(BENCH, "run_llama.mjs"), package, model, str(threads), str(options.prompt),
                            str(options.tokens), "2").splitlines()[-1])
     return [(min(lists[name]), statistics.median(lists[name])) for name in ("prompt_ms", "token_ms")]
 
@@ -105,7 +125,8 @@ def measure_model(options, package, folder, shape, form):
     model, spec, library = (os.path.join(folder, "model" + ending) for ending in (".gguf", ".attn", ".so"))
     write_model(model, shape, form)
     run(options.product, "import", model, "-o", spec)
-    run(options.product, "compile", spec, f"--precision={PRECISIONS[form]}", "--set=B=1", "--emit=shared", "-o", library)
+    run(options.product, "compile", spec, f"--precision={PRECISIONS[form]}", "--set=B=1", "--emit=shared", "-o", library,
+        *levels.target_words())
     rows = []
     for threads in options.threads:
         turns = []
@@ -125,10 +146,10 @@ def measure_model(options, package, folder, shape, form):
 def measure_start(options, package, folder, shape, form):
     """The row of a model's first token and memory, behind measure_model in the same folder; each side starts twice, the second time for the clock."""
     model, spec, library, program = (os.path.join(folder, "model" + ending) for ending in (".gguf", ".attn", ".so", ""))
-    run(options.product, "compile", spec, f"--precision={PRECISIONS[form]}", "--set=B=1", "-o", program)
+    run(options.product, "compile", spec, f"--precision={PRECISIONS[form]}", "--set=B=1", "-o", program, *levels.target_words())
     threads = options.threads[-1]
     pair = [[program, "--weights", model, f"--threads={threads}", "--prompt", "Hello", "--max-tokens", "1"],
-            ["node", os.path.join(BENCH, "run_llama.mjs"), package, model, str(threads), "6", "1", "0"]]
+            ["node", "--preserve-symlinks", os.path.join(BENCH, "run_llama.mjs"), package, model, str(threads), "6", "1", "0"]]
     seconds, peaks = [], []
     for words in pair:
         peaks.append(peak(*words))
@@ -145,18 +166,23 @@ def main():
     options.add_argument("--shapes", default="0.3,1.1", help=f"of {', '.join(SHAPES)}; 8 takes 14 GB of memory; default: 0.3,1.1")
     options.add_argument("--formats", default=",".join(PRECISIONS))
     options.add_argument("--threads", type=commandline.numbers, default=[1, 2], metavar="N,...")
+    levels.add_option(options)
     options.add_argument("--prompt", type=commandline.positive, default=512, help="tokens of a prompt; default: 512")
     options.add_argument("--tokens", type=commandline.positive, default=24, help="that follow it; default: 24")
     options = options.parse_args()
     commandline.check_product(options)
+    levels.hold(options.level)
     package = find_package()
+    if levels.llama_build():
+        package = holding(package, levels.llama_build())
+    held = f" held to {levels.held()} and to its build for {levels.llama_build()}" if levels.held() else ""
     date = datetime.date.today().isoformat()
     with open(os.path.join(package, "package.json")) as file:
         version = json.load(file)["version"]
     lines = [
         "# Llama's form beside llama.cpp",
         "",
-        f"{report.cpu_name()}, {date}, {options.rounds} turns of each; llama.cpp is that of node-llama-cpp {version}. Files of random weights; "
+        f"{report.cpu_name()}{held}, {date}, {options.rounds} turns of each; llama.cpp is that of node-llama-cpp {version}. Files of random weights; "
         "Q8_0 is computed with in int8_groups, Q4_0 in int4_groups. Ratios are attn over llama.cpp: below 1, attn is faster.",
         "",
         "| billion parameters | file | threads | what | attn ms, min / median | llama.cpp ms, min / median | ratio, min | ratio, median |",
@@ -179,7 +205,7 @@ def main():
     print("\n".join(starts), flush=True)
     lines += starts
     if options.write:
-        report.keep(commandline.results("llama", date) + ".md", "\n".join(lines) + "\n")
+        report.keep(commandline.results("-".join(["llama", *filter(None, [levels.held()])]), date) + ".md", "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

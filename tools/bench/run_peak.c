@@ -93,7 +93,8 @@ int main(int argc, char **argv) {
       fail("run_peak", "this CPU has no tile registers");
   } else {
 #if defined(__x86_64__)
-    int hasAvx512 = __builtin_cpu_supports("avx512f");
+    const char *bits = getenv("RUN_PEAK_BITS"); /* of the widest vectors; default: what there is */
+    int hasAvx512 = __builtin_cpu_supports("avx512f") && !(bits && atoi(bits) < 512);
     if (!hasAvx512 && !__builtin_cpu_supports("fma"))
       fail("run_peak", "this CPU has no fused multiply-add");
 #else
