@@ -22,18 +22,19 @@ inline size_t lettersOf(llvm::StringRef text) {
   return std::accumulate(text.begin(), text.end(), text.size());
 }
 
-/// Every third one of the cases, and all of them in a full check. Levels that are neighbours in
+/// Every fifth one of the cases, and all of them in a full check. Levels that are neighbours in
 /// their table try what the others leave out.
 template <typename Case>
 std::vector<Case> sampleOf(const std::vector<Case> &cases, llvm::StringRef level) {
+  constexpr size_t apart = 5;
   if (isFullCheck())
     return cases;
   const CpuTarget *known = CpuTarget::find(level.split('/').first);
   llvm::ArrayRef<CpuTarget> table = cpuTargets();
   bool isInTable = known >= table.begin() && known < table.end();
-  size_t first = (isInTable ? size_t(known - table.begin()) : lettersOf(level)) % 3;
+  size_t first = (isInTable ? size_t(known - table.begin()) : lettersOf(level)) % apart;
   std::vector<Case> sample;
-  for (size_t i = first < cases.size() ? first : 0; i < cases.size(); i += 3)
+  for (size_t i = first < cases.size() ? first : 0; i < cases.size(); i += apart)
     sample.push_back(cases[i]);
   return sample;
 }
