@@ -93,21 +93,28 @@ static void lowerRows(RowsOp op) {
   op.erase();
 }
 
+/// call->function(call->team, thread, word), where `field` is that of the function.
+static LLVM::CallOp callTeam(OpBuilder &builder, Location loc, Value call, size_t field,
+                             Value thread, Value word, Type result) {
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Type i64 = builder.getI64Type();
+  Value function = loadField(builder, loc, call, field),
+        team = loadField(builder, loc, call, offsetof(attn_abi_call, team));
+  thread = arith::IndexCastOp::create(builder, loc, i64, thread);
+  return LLVM::CallOp::create(builder, loc,
+                              LLVM::LLVMFunctionType::get(result, {pointer, i64, i64}),
+                              ValueRange{function, team, thread, word});
+}
+
 /// call->barrier(call->team, thread, kernel), the kernel being the number of its cost or -1.
 static void lowerBarrier(BarrierOp op, const DenseMap<StringAttr, int64_t> &kernels) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  Type i64 = builder.getI64Type();
-  Value barrier = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, barrier));
-  Value team = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, team));
-  Value thread = arith::IndexCastOp::create(builder, loc, i64, op.getThread());
   auto cost = op.getCostAttr();
-  Value kernel =
-      LLVM::ConstantOp::create(builder, loc, i64, cost ? kernels.lookup(cost.getAttr()) : -1);
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
-                                          {pointer, i64, i64});
-  LLVM::CallOp::create(builder, loc, type, ValueRange{barrier, team, thread, kernel});
+  Value kernel = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(),
+                                          cost ? kernels.lookup(cost.getAttr()) : -1);
+  callTeam(builder, loc, op.getCall(), offsetof(attn_abi_call, barrier), op.getThread(), kernel,
+           LLVM::LLVMVoidType::get(builder.getContext()));
   op.erase();
 }
 
@@ -115,15 +122,11 @@ static void lowerBarrier(BarrierOp op, const DenseMap<StringAttr, int64_t> &kern
 static void lowerClaim(ClaimOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Type i64 = builder.getI64Type();
-  Value claim = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, claim));
-  Value team = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, team));
-  Value thread = arith::IndexCastOp::create(builder, loc, i64, op.getThread());
   Value least = arith::IndexCastOp::create(builder, loc, i64, op.getLeast());
-  auto type = LLVM::LLVMFunctionType::get(i64, {pointer, i64, i64});
-  Value word =
-      LLVM::CallOp::create(builder, loc, type, ValueRange{claim, team, thread, least}).getResult();
+  Value word = callTeam(builder, loc, op.getCall(), offsetof(attn_abi_call, claim), op.getThread(),
+                        least, i64)
+                   .getResult();
   auto number = [&](int64_t value) -> Value {
     return LLVM::ConstantOp::create(builder, loc, i64, value);
   };
