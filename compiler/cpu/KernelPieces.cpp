@@ -3,11 +3,11 @@
 // A kernel's call becomes a loop over the pieces that a thread claims, or a call with the thread's
 // own where the kernel has little work.
 #include "compiler/cpu/KernelPieces.h"
+#include "compiler/transforms/SizePolynomial.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/include/attn/abi.h"
-#include "llvm/Support/MathExtras.h"
-#include <map>
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace attn;
@@ -36,80 +36,45 @@ static constexpr int64_t operationsOfByte = 4, fewOperations = int64_t(1) << 23,
                          claimOperations = int64_t(1) << 19;
 
 namespace {
-/// What a kernel has to do, from the terms of its attn.cost.
+/// What a kernel has to do, by its attn.cost.
 class Work {
 public:
   /// Of any amount where the cost is null or names a dim that is no argument of the caller.
-  Work(CostOp cost, func::FuncOp caller) : caller(caller) {
+  Work(CostOp cost, func::FuncOp caller) {
     if (!cost)
       return;
-    unsigned argument = 5; // dynamic dims follow the packed block, workspace, call and threads
-    for (DimOp dim : caller->getParentOfType<ModuleOp>().getOps<DimOp>())
-      if (dim.getDynamic())
-        dims[dim.getSymNameAttr()] = {dim, argument++};
-    isKnown = add(cost.getFlop(), 1) && add(cost.getBytes(), operationsOfByte);
+    for (auto [dim, argument] : llvm::zip(dynamicDims(caller->getParentOfType<ModuleOp>()),
+                                          caller.getArguments().drop_front(firstDimArgument)))
+      dims[dim.getSymName()] = {int64_t(dim.getSize()), argument};
+    operations = SizePolynomial::of(cost.getFlop()) +
+                 SizePolynomial(operationsOfByte) * SizePolynomial::of(cost.getBytes());
+    isKnown = true;
+    most = operations.at([&](StringRef name) {
+      auto found = dims.find(name);
+      isKnown &= found != dims.end();
+      return isKnown ? found->second.bound : 1;
+    });
   }
 
   /// Whether it is so little for all sizes of dims; whether it may be.
-  bool isAlwaysLess(int64_t than) const {
-    return isKnown && at([](DimOp dim) { return int64_t(dim.getSize()); }) < than;
-  }
+  bool isAlwaysLess(int64_t than) const { return isKnown && most < than; }
   bool mayBeLess(int64_t than) const {
-    return isKnown && at([](DimOp) { return 1; }) < than;
+    return isKnown && operations.at([](StringRef) { return 1; }) < than;
   }
   /// Its value; null where it is not known.
-  Value emit(IndexBuilder index) {
-    if (!isKnown)
-      return {};
-    Value sum = index.constant(0);
-    for (const Term &term : terms) {
-      Value product = index.constant(term.factor);
-      for (const Dim *dim : term.dims)
-        product = index.mul(product, caller.getArgument(dim->argument));
-      sum = index.add(sum, product);
-    }
-    return sum;
+  Value emit(OpBuilder &builder, Location loc) const {
+    auto size = [&](StringRef name) { return dims.find(name)->second.size; };
+    return isKnown ? operations.emit(builder, loc, size) : Value();
   }
 
 private:
   struct Dim {
-    DimOp dim;
-    unsigned argument;
+    int64_t bound;
+    Value size;
   };
-  struct Term {
-    int64_t factor;
-    SmallVector<const Dim *> dims;
-  };
-
-  bool add(ArrayAttr polynomial, int64_t times) {
-    for (Attribute attribute : polynomial) {
-      ArrayRef<Attribute> parts = cast<ArrayAttr>(attribute).getValue();
-      Term term{times * cast<IntegerAttr>(parts[0]).getInt(), {}};
-      for (Attribute name : parts.drop_front()) {
-        auto found = dims.find(cast<StringAttr>(name));
-        if (found == dims.end())
-          return false;
-        term.dims.push_back(&found->second);
-      }
-      terms.push_back(std::move(term));
-    }
-    return true;
-  }
-  int64_t at(llvm::function_ref<int64_t(DimOp)> size) const {
-    int64_t sum = 0;
-    for (const Term &term : terms) {
-      int64_t product = term.factor;
-      for (const Dim *dim : term.dims)
-        product = llvm::MulOverflow(product, size(dim->dim), product) ? INT64_MAX : product;
-      sum = llvm::AddOverflow(sum, product, sum) ? INT64_MAX : sum;
-    }
-    return sum;
-  }
-
-  func::FuncOp caller;
-  std::map<StringAttr, Dim, bool (*)(StringAttr, StringAttr)> dims{
-      [](StringAttr a, StringAttr b) { return a.getValue() < b.getValue(); }};
-  SmallVector<Term> terms;
+  llvm::StringMap<Dim> dims;
+  SizePolynomial operations;
+  int64_t most = 0;
   bool isKnown = false;
 };
 } // namespace
@@ -142,7 +107,7 @@ Pieces attn::passPieces(OutlinedKernel &outlined, bool areShared, CostOp cost) {
   Work work(cost, caller);
   auto callWithClaims = [&] {
     Value least = sizes.constant(1);
-    if (Value amount = work.emit(sizes)) // not 0 here
+    if (Value amount = work.emit(builder, loc))
       least = sizes.div(sizes.mul(threads, sizes.constant(ATTN_PIECES * claimOperations)),
                         sizes.max(amount, least));
     auto loop = scf::WhileOp::create(
@@ -165,7 +130,7 @@ Pieces attn::passPieces(OutlinedKernel &outlined, bool areShared, CostOp cost) {
     callWithClaims();
   } else {
     Value isLittle = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                           work.emit(sizes), sizes.constant(fewOperations));
+                                           work.emit(builder, loc), sizes.constant(fewOperations));
     choose(sizes, isLittle, callOnce, callWithClaims);
   }
   once.erase();

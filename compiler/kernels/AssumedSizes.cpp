@@ -54,26 +54,16 @@ static std::optional<int64_t> evaluate(Value value, Arguments arguments) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-/// The dims whose sizes are arguments of functions of the memory stage, from the sixth on.
-static SmallVector<DimOp> dynamicDims(ModuleOp module) {
-  SmallVector<DimOp> dims;
-  for (DimOp dim : module.getOps<DimOp>())
-    if (dim.getDynamic())
-      dims.push_back(dim);
-  return dims;
-}
-
 AssumedSizes::AssumedSizes(const OutlinedKernel &kernel) : function(kernel.function) {
-  constexpr unsigned firstDim = 5;
   auto module = function->getParentOfType<ModuleOp>();
   auto caller = kernel.call->getParentOfType<func::FuncOp>();
   SmallVector<DimOp> dims = dynamicDims(module);
   auto asked = module->getAttrOfType<DictionaryAttr>(attributes::sizes);
   auto dimOf = [&](BlockArgument argument) -> DimOp {
     unsigned number = argument.getArgNumber();
-    bool isDim = argument.getOwner() == &caller.getBody().front() && number >= firstDim &&
-                 number - firstDim < dims.size() && argument.getType().isIndex();
-    return isDim ? dims[number - firstDim] : DimOp();
+    bool isDim = argument.getOwner() == &caller.getBody().front() && number >= firstDimArgument &&
+                 number - firstDimArgument < dims.size() && argument.getType().isIndex();
+    return isDim ? dims[number - firstDimArgument] : DimOp();
   };
   auto sizeOf = [&](BlockArgument argument) -> std::optional<int64_t> {
     DimOp dim = dimOf(argument);

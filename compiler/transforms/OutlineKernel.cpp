@@ -13,6 +13,14 @@
 using namespace mlir;
 using namespace attn;
 
+SmallVector<DimOp> attn::dynamicDims(ModuleOp module) {
+  SmallVector<DimOp> dims;
+  for (DimOp dim : module.getOps<DimOp>())
+    if (dim.getDynamic())
+      dims.push_back(dim);
+  return dims;
+}
+
 bool attn::isKernel(Operation *op) { return isa<KernelOpInterface>(op); }
 
 /// The innermost name that a location carries: the layer's path in the spec.

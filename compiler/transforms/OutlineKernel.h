@@ -3,10 +3,16 @@
 // Every kernel of the `memory` stage becomes a function of its own, for CPUs and GPUs alike.
 #pragma once
 
+#include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <string>
 
 namespace attn {
+
+/// The dims whose sizes are arguments of every function of the memory stage, from argument
+/// `firstDimArgument` on: behind the packed block, the workspace, the call, a thread and threads.
+llvm::SmallVector<DimOp> dynamicDims(mlir::ModuleOp module);
+constexpr unsigned firstDimArgument = 5;
 
 /// Whether an op is a kernel on buffers.
 bool isKernel(mlir::Operation *op);

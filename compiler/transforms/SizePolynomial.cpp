@@ -51,13 +51,26 @@ SizePolynomial SizePolynomial::with(StringRef dim, const SizePolynomial &value) 
   return result;
 }
 
-int64_t SizePolynomial::at(int64_t size) const {
+SizePolynomial SizePolynomial::of(ArrayAttr attribute) {
+  SizePolynomial result;
+  for (auto term : attribute.getAsRange<ArrayAttr>()) {
+    SizePolynomial product(cast<IntegerAttr>(term[0]).getInt());
+    for (Attribute name : term.getValue().drop_front())
+      product = product * dim(cast<StringAttr>(name).getValue());
+    result = result + product;
+  }
+  return result;
+}
+
+int64_t SizePolynomial::at(function_ref<int64_t(StringRef)> size) const {
   int64_t sum = 0;
   for (auto &[monomial, coefficient] : terms) {
     int64_t product = coefficient;
-    for (size_t factor = 0; factor < monomial.size(); ++factor)
-      product = llvm::SaturatingMultiply<uint64_t>(product, size);
-    sum += product;
+    for (const std::string &name : monomial)
+      if (llvm::MulOverflow(product, size(name), product))
+        product = INT64_MAX;
+    if (llvm::AddOverflow(sum, product, sum))
+      sum = INT64_MAX;
   }
   return sum;
 }

@@ -46,7 +46,9 @@ void Frame::use(Value pointer) {
 }
 
 /// The bytes where every dynamic dim is 64, by which buffers are compared.
-static int64_t nominal(const SizePolynomial &bytes) { return bytes.at(64); }
+static int64_t nominal(const SizePolynomial &bytes) {
+  return bytes.at([](StringRef) { return 64; });
+}
 
 /// Bytes rounded up to whole cache lines.
 static Value roundUp(OpBuilder &builder, Location loc, Value bytes) {
