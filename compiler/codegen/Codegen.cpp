@@ -170,8 +170,7 @@ static void storeSingleLanes(llvm::Module &module) {
 }
 
 /// Adds what turns a module's functions into a file. addPassesToEmitFile of the machine would
-/// follow the places of variables, too, a tenth of the time of all: there are lines here, and no
-/// variables.
+/// follow the places of variables, too, of which there are none: only lines.
 static void addCodeGenerator(llvm::legacy::PassManager &passes,
                              llvm::CodeGenTargetMachineImpl &machine, llvm::raw_pwrite_stream &os,
                              llvm::CodeGenFileType type) {
