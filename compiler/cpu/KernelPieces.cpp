@@ -4,6 +4,7 @@
 // own where the kernel has little work.
 #include "compiler/cpu/KernelPieces.h"
 #include "compiler/transforms/SizePolynomial.h"
+#include "dialect/Choices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/include/attn/abi.h"

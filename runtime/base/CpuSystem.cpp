@@ -2,8 +2,10 @@
 //
 // Small files of /proc and /sys to numbers. What is missing or written otherwise limits nothing.
 #include "base/CpuSystem.h"
+#include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 using namespace attn;
@@ -21,21 +23,37 @@ static void readText(char (&text)[size], const char *root, const char *path, con
   fclose(file);
 }
 
+/// Takes the number that a text begins with; false where it begins with none that fits.
+static bool takeNumber(const char *&text, long long &number) {
+  char *end;
+  errno = 0;
+  long long value = strtoll(text, &end, 10);
+  if (end == text || errno != 0)
+    return false;
+  text = end, number = value;
+  return true;
+}
+
+/// The number in a file of a folder.
+static bool readNumber(const char *root, const char *folder, const char *name, long long &number) {
+  char text[64];
+  readText(text, root, folder, name);
+  const char *rest = text;
+  return takeNumber(rest, number);
+}
+
 /// How many CPUs the group in a folder of control groups allows.
 static int32_t quotaOf(const char *root, const char *folder) {
   char text[64];
-  long long quota = -1, period = 0;
+  long long quota, period;
   readText(text, root, folder, "/cpu.max");
-  if (sscanf(text, "%lld %lld", &quota, &period) != 2) {
-    readText(text, root, folder, "/cpu.cfs_quota_us");
-    quota = -1;
-    sscanf(text, "%lld", &quota);
-    readText(text, root, folder, "/cpu.cfs_period_us");
-    sscanf(text, "%lld", &period);
-  }
-  if (quota <= 0 || period <= 0 || quota / period >= INT32_MAX)
+  const char *rest = text;
+  bool isLimited = (takeNumber(rest, quota) && takeNumber(rest, period)) ||
+                   (readNumber(root, folder, "/cpu.cfs_quota_us", quota) &&
+                    readNumber(root, folder, "/cpu.cfs_period_us", period));
+  if (!isLimited || quota <= 0 || period <= 0 || quota / period >= INT32_MAX)
     return INT32_MAX;
-  return int32_t((quota + period - 1) / period);
+  return int32_t(quota / period + (quota % period != 0));
 }
 
 /// Whether one of the names between commas is "cpu".
@@ -75,12 +93,14 @@ int32_t attn::cpusOfQuota(const char *root) {
 
 /// Whether a list of CPUs as "0-3,8" has one in it.
 static bool holds(const char *list, int32_t cpu) {
-  int first, last, length;
-  while (sscanf(list, "%d%n", &first, &length) == 1) {
-    list += length;
+  long long first, last;
+  while (takeNumber(list, first)) {
     last = first;
-    if (sscanf(list, "-%d%n", &last, &length) == 1)
-      list += length;
+    if (*list == '-') {
+      ++list;
+      if (!takeNumber(list, last))
+        return false;
+    }
     if (first <= cpu && cpu <= last)
       return true;
     list += *list == ',';
@@ -89,17 +109,16 @@ static bool holds(const char *list, int32_t cpu) {
 }
 
 bool attn::fastestFirst(const CpuMask &mask, Vector<int32_t> &cpus, const char *root) {
-  char atoms[4096], text[32], folder[64];
+  char atoms[4096], folder[64];
   readText(atoms, root, "/sys/devices/cpu_atom/cpus", "");
-  Vector<int32_t> capacities; // of `cpus`
+  Vector<long long> capacities; // of `cpus`
   cpus.clear();
   for (int32_t cpu = 0; cpu < CpuMask::most; ++cpu) {
     if (!mask.holds(cpu))
       continue;
     snprintf(folder, sizeof folder, "/sys/devices/system/cpu/cpu%d", int(cpu));
-    readText(text, root, folder, "/cpu_capacity");
-    int capacity = 1024;
-    sscanf(text, "%d", &capacity);
+    long long capacity = 1024;
+    readNumber(root, folder, "/cpu_capacity", capacity);
     if (holds(atoms, cpu))
       capacity = capacity < 1024 ? capacity : 512;
     size_t at = cpus.size();
