@@ -70,7 +70,8 @@ TEST_F(CpuSystemTest, FirstVersionOfGroups) {
 }
 
 TEST_F(CpuSystemTest, FilesWithOtherTextLimitNothing) {
-  for (const char *text : {"", "100000", "-5 100000", "100000 0", "what\n", "9999999999999 1"}) {
+  for (const char *text : {"", "100000", "-5 100000", "100000 0", "what\n", "9999999999999 1",
+                           "99999999999999999999 100000", "9223372036854775807 3"}) {
     write("/proc/self/cgroup", "0::/\n\n:\nx:y\n");
     write("/sys/fs/cgroup/cpu.max", text);
     EXPECT_EQ(INT32_MAX, quota()) << text;
