@@ -32,8 +32,8 @@ public:
   SizePolynomial with(llvm::StringRef dim, const SizePolynomial &value) const;
   /// What `attribute` has written.
   static SizePolynomial of(mlir::ArrayAttr attribute);
-  /// Its value where a dim is `size` of its name, which is asked for each; INT64_MAX where that does
-  /// not fit. Coefficients are not negative.
+  /// Its value where a dim is `size` of its name, which is asked for each; INT64_MAX where that
+  /// does not fit. Coefficients are not negative.
   int64_t at(llvm::function_ref<int64_t(llvm::StringRef)> size) const;
   /// With each coefficient divided, rounded down.
   SizePolynomial dividedBy(int64_t divisor) const;
