@@ -6,10 +6,9 @@
 #include "base/Dtype.h"
 #include "io/BlockFormat.h"
 #include "io/QuantizedTensor.h"
+#include <algorithm>
 
 using namespace attn;
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static uint32_t wordAt(const char *words, int64_t index) {
   uint32_t word;
@@ -126,7 +125,7 @@ bool ElementReader::takeLines(const StoredTensor &source, int64_t first, int64_t
   unsigned char ownCodes[most * lineElements];
   for (int64_t block = begin; line < end; ++block, stored += format.bytes) {
     auto *bytes = reinterpret_cast<const unsigned char *>(stored);
-    int64_t skip = line - block * perBlock, taken = smaller(perBlock - skip, end - line);
+    int64_t skip = line - block * perBlock, taken = std::min(perBlock - skip, end - line);
     bool isWhole = taken == perBlock;
     format.lines(bytes, isWhole ? lines : own);
     format.codes(bytes, isWhole ? codes : ownCodes);
@@ -183,7 +182,7 @@ bool ElementReader::takeFloat8(const QuantizedTensor &source, int64_t first, int
   auto *to = reinterpret_cast<float *>(decoded.data());
   for (int64_t done = 0; done < count;) {
     int64_t column = (first + done) % columns, row = (first + done) / columns,
-            run = smaller(columns - column, count - done), scaleAt = 0;
+            run = std::min(columns - column, count - done), scaleAt = 0;
     for (int32_t a = last - 1; own.name && a >= 0; row /= codes.shape[a--])
       scaleAt += row % codes.shape[a] / source.scaleBlocks[a] * source.scaleStrides[a];
     for (int64_t i = 0; i < run; ++i, ++done) {
@@ -264,7 +263,7 @@ bool ElementReader::loadCodes(const StoredTensor &codes, Columns columns) {
   if (!words.reserve(columns.bytes * size_t(all)))
     return false;
   for (int64_t first = 0, count; first < all; first += count) {
-    count = smaller(atOnce, all - first);
+    count = std::min(atOnce, all - first);
     if (!readColumns(codes, columns, first, count))
       return false;
     for (int64_t column = 0; column < wordCount; ++column)
@@ -278,7 +277,7 @@ bool ElementReader::loadCodes(const StoredTensor &codes, Columns columns) {
 bool ElementReader::loadInts(const QuantizedTensor &source, int64_t block) {
   bool isRows = source.format == QuantizedTensor::IntRows;
   int64_t from = block * columnsAtOnce(source),
-          count = smaller(columnsAtOnce(source), source.whole.shape[0] - from),
+          count = std::min(columnsAtOnce(source), source.whole.shape[0] - from),
           groupCount = source.scales.shape[0];
   if (groups.empty() && !loadGroups(source))
     return false;
@@ -334,7 +333,7 @@ bool ElementReader::takeIntLines(const QuantizedTensor &source, int64_t first, i
       return false;
     loaded = &source;
     int64_t before = block * columnsAtOnce(source),
-            kept = smaller(columnsAtOnce(source), source.whole.shape[0] - before);
+            kept = std::min(columnsAtOnce(source), source.whole.shape[0] - before);
     auto at = size_t(groups[size_t(i % in)] * kept + column - before);
     *lines++ = {scales[at], -(zeros[at] * scales[at])};
     ColumnCodes own = codesOf(source, column);
@@ -349,11 +348,11 @@ bool ElementReader::takeInts(const QuantizedTensor &source, int64_t first, int64
   auto *to = reinterpret_cast<float *>(decoded.data());
   for (int64_t done = 0; done < count;) {
     int64_t column = (first + done) / in, begin = (first + done) % in,
-            end = smaller(in, begin + count - done), block = column / columnsAtOnce(source);
+            end = std::min(in, begin + count - done), block = column / columnsAtOnce(source);
     if (block != loadedBlock && !loadInts(source, block))
       return false;
     int64_t before = block * columnsAtOnce(source),
-            kept = smaller(columnsAtOnce(source), out - before);
+            kept = std::min(columnsAtOnce(source), out - before);
     ColumnCodes codes = codesOf(source, column);
     for (int64_t i = begin; i < end;) {
       int32_t group = groups[size_t(i)];

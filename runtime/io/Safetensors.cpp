@@ -44,6 +44,13 @@ static const StoredDtype dtypes[] = {
     {"F8_E4M3FNUZ", -1, 8}, {"F8_E5M2FNUZ", -1, 8},
 };
 
+const char *attn::safetensorsName(int32_t dtype) {
+  for (const StoredDtype &known : dtypes)
+    if (known.dtype == dtype && dtype >= 0)
+      return known.name;
+  return nullptr;
+}
+
 attn_status HeaderReader::malformed(const char *name) {
   Text quoted;
   if (name)

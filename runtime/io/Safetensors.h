@@ -17,6 +17,9 @@ void helpToConvert(Error &error);
 /// `start` are its first 8, or all where it has fewer.
 uint64_t headerBytes(const char *start, uint64_t size);
 
+/// What the format calls an ATTN_* dtype; null of one that it has no name for.
+const char *safetensorsName(int32_t dtype);
+
 /// Reads the header of a .safetensors file of `size` bytes strictly by the format's rules and
 /// appends its tensors (names are copied into `arena`), by their offsets. `data` are the bytes up
 /// to the header's end. ATTN_BAD_WEIGHTS with the place in the header.

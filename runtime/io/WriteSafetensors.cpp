@@ -7,24 +7,6 @@
 
 using namespace attn;
 
-namespace {
-struct SafetensorsDtype {
-  int32_t dtype;
-  const char *name;
-};
-} // namespace
-
-static constexpr SafetensorsDtype dtypes[] = {
-    {ATTN_F32, "F32"}, {ATTN_F16, "F16"}, {ATTN_BF16, "BF16"}, {ATTN_F64, "F64"},
-    {ATTN_I32, "I32"}, {ATTN_I64, "I64"}, {ATTN_U8, "U8"},     {ATTN_BOOL, "BOOL"}};
-
-static const char *safetensorsName(int32_t dtype) {
-  for (const SafetensorsDtype &known : dtypes)
-    if (known.dtype == dtype)
-      return known.name;
-  return nullptr;
-}
-
 /// A JSON string.
 static void appendString(Text &text, const char *value) {
   text.append("\"");

@@ -151,8 +151,8 @@ static void findNumbers(const float *values, const Lines &stored, int64_t rows, 
 }
 
 /// Stores the codes of a group's numbers.
-static void storeCodes(const float (*numbers)[ATTN_MAX_PANEL], int64_t columns,
-                       const GroupPanel &to, int64_t group) {
+static void storeHalves(const float (*numbers)[ATTN_MAX_PANEL], int64_t columns,
+                        const GroupPanel &to, int64_t group) {
   for (int64_t k = 0; k < lineElements; k += 8) {
     uint32_t words[ATTN_MAX_PANEL];
     for (int64_t j = 0; j < columns; ++j) {
@@ -169,8 +169,8 @@ static void storeCodes(const float (*numbers)[ATTN_MAX_PANEL], int64_t columns,
 
 /// Stores codes of columns that are `rows` apart; of lines that are one number, what findNumbers
 /// gives.
-static void storeCodes(const unsigned char *codes, int64_t rows, const Lines &stored,
-                       int64_t columns, const GroupPanel &to, int64_t group) {
+static void storeHalves(const unsigned char *codes, int64_t rows, const Lines &stored,
+                        int64_t columns, const GroupPanel &to, int64_t group) {
   for (int64_t step = 0; step < 4; ++step) {
     uint32_t words[ATTN_MAX_PANEL];
     for (int64_t j = 0; j < columns; ++j) {
@@ -217,7 +217,7 @@ static void addGroup(const GroupPanel &to, const Lines &stored, int64_t columns,
 
 /// Adds up the bytes that kernels make of columns for many rows (abi.h). Of each byte of codes the
 /// column's line is there once more.
-static void addBytes(const GroupPanel &to, int64_t columns, int64_t groups) {
+static void addBytesOfHalves(const GroupPanel &to, int64_t columns, int64_t groups) {
   constexpr int64_t most = 4 * ATTN_MAX_PANEL;
   int32_t sums[most] = {};
   for (int64_t group = 0; group < groups; ++group) {
@@ -266,11 +266,11 @@ void attn::storeHalfBytes(const float *values, int64_t rows, int64_t columns,
     storeLines(lines, columns, to, group, stored);
     float numbers[lineElements][ATTN_MAX_PANEL];
     findNumbers(own, stored, count, columns, numbers);
-    storeCodes(numbers, columns, to, group);
+    storeHalves(numbers, columns, to, group);
     addGroup(to, stored, columns, group, totals);
   }
   totals.store(columns, to);
-  addBytes(to, columns, groups);
+  addBytesOfHalves(to, columns, groups);
 }
 
 void attn::storeHalfBytes(const unsigned char *codes, const CodeLine *lines, int64_t rows,
@@ -280,9 +280,9 @@ void attn::storeHalfBytes(const unsigned char *codes, const CodeLine *lines, int
   for (int64_t group = 0; group < groups; ++group) {
     Lines stored;
     storeLines(lines + group * columns, columns, to, group, stored);
-    storeCodes(codes + group * lineElements, rows, stored, columns, to, group);
+    storeHalves(codes + group * lineElements, rows, stored, columns, to, group);
     addGroup(to, stored, columns, group, totals);
   }
   totals.store(columns, to);
-  addBytes(to, columns, groups);
+  addBytesOfHalves(to, columns, groups);
 }

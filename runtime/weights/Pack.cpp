@@ -9,10 +9,9 @@
 #include "base/Team.h"
 #include "io/ElementReader.h"
 #include "weights/PanelLayout.h"
+#include <algorithm>
 
 using namespace attn;
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /// What a piece of work has of a slot, unless a panel has more.
 static constexpr int64_t unitElements = 1 << 18;
@@ -70,7 +69,7 @@ struct Beyond {
   float value;
 };
 
-struct Work {
+struct PackWork {
   const Vector<Unit> &units;
   char *block;
   float *scratch; ///< a panel or rows of f32 for each thread, and behind it lines of groups
@@ -190,9 +189,9 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, CodeLine *li
   for (int64_t n = unit.begin; n < unit.end;) {
     int64_t column = part.column + n, run = unit.end - n;
     if (!isEven)
-      run = smaller(run, part.inner - n % part.inner);
+      run = std::min(run, part.inner - n % part.inner);
     if (isPanels)
-      run = smaller(run, slot.width - column % slot.width);
+      run = std::min(run, slot.width - column % slot.width);
     int64_t index =
         part.offset + n / part.inner * part.outerStride + n % part.inner * part.innerStride;
     bool areLines = hasLines(unit, index, stride);
@@ -217,7 +216,7 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, CodeLine *li
       rows = unit.kEnd - k;
       int64_t first = index + k * part.kStride;
       if (part.kInner) {
-        rows = smaller(rows, part.kInner - k % part.kInner);
+        rows = std::min(rows, part.kInner - k % part.kInner);
         first = index + k / part.kInner * part.kOuterStride + k % part.kInner * part.kStride;
       }
       if (!packFrom(source, first, part.kStride, stride, rows, run, to, toStride, reader))
@@ -239,7 +238,7 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, CodeLine *li
 
 /// Has the files' parts of the jobs read that come within the next bytes, of a larger tensor its
 /// first ones: a disk and threads that pack then wait for each other as little as can be.
-static void readAhead(Work &work, const PackJob &now) {
+static void readAhead(PackWork &work, const PackJob &now) {
   constexpr uint64_t window = 64 << 20;
   uint64_t bytes = 0;
   for (const PackJob *job = &now; job < work.jobs.data() + work.jobs.size(); ++job) {
@@ -257,7 +256,7 @@ static void readAhead(Work &work, const PackJob &now) {
 }
 
 static void packOnThread(void *argument, int64_t thread) {
-  Work &work = *static_cast<Work *>(argument);
+  PackWork &work = *static_cast<PackWork *>(argument);
   float *scratch = work.scratch + size_t(thread) * (work.panelSize + work.lineSize);
   auto *lines = reinterpret_cast<CodeLine *>(scratch + work.panelSize);
   ElementReader reader;
@@ -280,7 +279,7 @@ static bool addUnits(const PackJob &job, Vector<Unit> &units) {
   if (slot.k == 0 || count == 0)
     return true;
   if (isOfRows(slot.layout)) {
-    columns = smaller(count, unitElements);
+    columns = std::min(count, unitElements);
     rows = unitElements / columns;
   } else {
     columns = unitElements / slot.k / slot.width * slot.width;
@@ -288,7 +287,7 @@ static bool addUnits(const PackJob &job, Vector<Unit> &units) {
   }
   for (int64_t k = 0; k < slot.k; k += rows)
     for (int64_t n = 0; n < count; n += columns)
-      if (!units.push({&job, n, smaller(n + columns, count), k, smaller(k + rows, slot.k)}))
+      if (!units.push({&job, n, std::min(n + columns, count), k, std::min(k + rows, slot.k)}))
         return false;
   return true;
 }
@@ -322,8 +321,8 @@ attn_status attn::packAll(const Vector<PackJob> &jobs, char *block, Team &team, 
   PageBlock scratch;
   if (most > 0 && !scratch.allocate(uint64_t(most + lines) * 4 * uint64_t(team.size())))
     return error.outOfMemory("packing the weights");
-  Work work{units,        block,         reinterpret_cast<float *>(scratch.data()),
-            size_t(most), size_t(lines), jobs};
+  PackWork work{units,        block,         reinterpret_cast<float *>(scratch.data()),
+                size_t(most), size_t(lines), jobs};
   team.run(packOnThread, &work);
   if (work.beyond.source)
     return reportBeyond(work.beyond, error);

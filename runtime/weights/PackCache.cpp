@@ -42,7 +42,7 @@ public:
 };
 
 /// Reading or hashing of the block, chunk by chunk on all threads.
-struct Work {
+struct BlockWork {
   int descriptor; ///< -1: what is hashed is there already
   char *block;
   uint64_t bytes;
@@ -83,7 +83,7 @@ static bool readWhole(int descriptor, char *to, uint64_t size, uint64_t from) {
 }
 
 static void workOnThread(void *argument, int64_t) {
-  Work &work = *static_cast<Work *>(argument);
+  BlockWork &work = *static_cast<BlockWork *>(argument);
   for (uint64_t at; (at = work.next.fetch_add(chunkSize)) < work.bytes;) {
     uint64_t size = work.bytes - at < chunkSize ? work.bytes - at : chunkSize;
     if (work.descriptor >= 0 && !readWhole(work.descriptor, work.block + at, size, blockAt + at)) {
@@ -163,7 +163,7 @@ bool PackCache::read(char *block, Team &team) const {
                 memcmp(header.magic, fileMagic, sizeof fileMagic) == 0 && header.key == key &&
                 header.bytes == bytes;
   if (isOurs) {
-    Work work{descriptor, block, bytes};
+    BlockWork work{descriptor, block, bytes};
     team.run(workOnThread, &work);
     isOurs = work.isWhole && work.hash == header.hash;
     if (!isOurs)
@@ -176,7 +176,7 @@ bool PackCache::read(char *block, Team &team) const {
 void PackCache::write(const char *block, Team &team) const {
   if (!path)
     return;
-  Work work{-1, const_cast<char *>(block), bytes};
+  BlockWork work{-1, const_cast<char *>(block), bytes};
   team.run(workOnThread, &work);
   char head[blockAt] = {};
   Header header{{}, key, bytes, work.hash};

@@ -4,12 +4,11 @@
 #include "weights/PanelLayout.h"
 #include "base/Dtype.h"
 #include "weights/GroupPanel.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 using namespace attn;
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /// Values [k][columns] as pairs along k, each rounded by `round`; behind the last, 0.
 template <typename Round>
@@ -197,8 +196,8 @@ bool attn::isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot) 
     if (part.count == 0 || slot.k == 0)
       continue;
     const attn_abi_parameter &parameter = tables.parameters[part.parameter];
-    int64_t total, inner = smaller(part.inner, part.count) - 1;
-    int64_t kInner = part.kInner ? smaller(part.kInner, slot.k) : slot.k;
+    int64_t total, inner = std::min(part.inner, part.count) - 1;
+    int64_t kInner = part.kInner ? std::min(part.kInner, slot.k) : slot.k;
     int64_t last = part.offset + (slot.k - 1) / kInner * part.kOuterStride +
                    (kInner - 1) * part.kStride + (part.count - 1) / part.inner * part.outerStride +
                    inner * part.innerStride;

@@ -13,7 +13,7 @@ using namespace attn;
 
 namespace {
 /// libjpeg's error manager, and what must outlive a longjmp.
-struct Decoder {
+struct JpegDecoder {
   jpeg_error_mgr manager; // first: libjpeg hands back its address
   jmp_buf jump;
   char *problem;
@@ -22,7 +22,7 @@ struct Decoder {
 } // namespace
 
 static void onError(j_common_ptr info) {
-  auto *decoder = reinterpret_cast<Decoder *>(info->err);
+  auto *decoder = reinterpret_cast<JpegDecoder *>(info->err);
   char text[JMSG_LENGTH_MAX];
   info->err->format_message(info, text);
   snprintf(decoder->problem, 256, "%s", text);
@@ -38,7 +38,7 @@ static void onMessage(j_common_ptr info, int level) {
 
 /// Without a text where memory is lacking.
 static void fail(jpeg_decompress_struct &info, const char *why) {
-  auto *decoder = reinterpret_cast<Decoder *>(info.err);
+  auto *decoder = reinterpret_cast<JpegDecoder *>(info.err);
   snprintf(decoder->problem, 256, "%s", why);
   longjmp(decoder->jump, 1);
 }
@@ -71,8 +71,8 @@ static bool readOrientation(const jpeg_decompress_struct &info, Image &image) {
   return true;
 }
 
-static bool readImage(jpeg_decompress_struct &info, Decoder &decoder, const unsigned char *bytes,
-                      size_t size, Image &image) {
+static bool readImage(jpeg_decompress_struct &info, JpegDecoder &decoder,
+                      const unsigned char *bytes, size_t size, Image &image) {
   if (setjmp(decoder.jump))
     return false;
   jpeg_create_decompress(&info);
@@ -103,7 +103,7 @@ static bool readImage(jpeg_decompress_struct &info, Decoder &decoder, const unsi
 }
 
 bool attn::decodeJpeg(const unsigned char *bytes, size_t size, Image &image, char *problem) {
-  Decoder decoder = {};
+  JpegDecoder decoder = {};
   jpeg_decompress_struct info = {};
   info.err = jpeg_std_error(&decoder.manager);
   decoder.manager.error_exit = onError;

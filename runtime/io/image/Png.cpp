@@ -14,7 +14,7 @@ static constexpr char noMemory[] = "Out of memory";
 
 namespace {
 /// What must outlive a longjmp out of libpng.
-struct Decoder {
+struct PngDecoder {
   const unsigned char *bytes;
   size_t size, position;
   char *problem;
@@ -24,7 +24,7 @@ struct Decoder {
 } // namespace
 
 static void onError(png_structp png, png_const_charp message) {
-  auto *decoder = static_cast<Decoder *>(png_get_error_ptr(png));
+  auto *decoder = static_cast<PngDecoder *>(png_get_error_ptr(png));
   bool isMemory = strcmp(message, noMemory) == 0;
   snprintf(decoder->problem, 256, "%s", isMemory ? "" : message);
   longjmp(png_jmpbuf(png), 1);
@@ -33,7 +33,7 @@ static void onError(png_structp png, png_const_charp message) {
 static void onWarning(png_structp, png_const_charp) {}
 
 static void onRead(png_structp png, png_bytep target, size_t wanted) {
-  auto *decoder = static_cast<Decoder *>(png_get_io_ptr(png));
+  auto *decoder = static_cast<PngDecoder *>(png_get_io_ptr(png));
   if (decoder->size - decoder->position < wanted)
     png_error(png, "the file ends too early");
   memcpy(target, decoder->bytes + decoder->position, wanted);
@@ -72,7 +72,7 @@ static bool readRawProfile(const char *text, Vector<unsigned char> &bytes) {
 }
 
 /// What the chunks say of how the picture is shown: eXIf, else texts, as EXIF or as XMP.
-static void readOrientation(png_structp png, png_infop info, Decoder &decoder, Image &image) {
+static void readOrientation(png_structp png, png_infop info, PngDecoder &decoder, Image &image) {
   png_uint_32 size = 0;
   png_bytep exif = nullptr;
   if (png_get_eXIf_1(png, info, &size, &exif) && exif)
@@ -93,7 +93,7 @@ static void readOrientation(png_structp png, png_infop info, Decoder &decoder, I
       image.orientation = xmpOrientation(texts[i].text, strlen(texts[i].text));
 }
 
-static bool readImage(png_structp png, png_infop info, Decoder &decoder, Image &image) {
+static bool readImage(png_structp png, png_infop info, PngDecoder &decoder, Image &image) {
   if (setjmp(png_jmpbuf(png)))
     return false;
   png_set_read_fn(png, &decoder, onRead);
@@ -118,7 +118,7 @@ static bool readImage(png_structp png, png_infop info, Decoder &decoder, Image &
 }
 
 bool attn::decodePng(const unsigned char *bytes, size_t size, Image &image, char *problem) {
-  Decoder decoder{bytes, size, 0, problem, nullptr, {}};
+  PngDecoder decoder{bytes, size, 0, problem, nullptr, {}};
   png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &decoder, onError, onWarning);
   png_infop info = png ? png_create_info_struct(png) : nullptr;
   bool isGood = false;

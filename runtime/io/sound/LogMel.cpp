@@ -6,7 +6,6 @@
 
 using namespace attn;
 
-static constexpr double pi = 3.14159265358979323846;
 /// Of the largest transform.
 static constexpr int64_t maxWindow = 2048, maxBins = maxWindow / 2 + 1;
 

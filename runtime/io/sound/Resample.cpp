@@ -6,7 +6,6 @@
 
 using namespace attn;
 
-static constexpr double pi = 3.14159265358979323846;
 static constexpr double zeroCrossings = 32, beta = 9, passed = 0.95;
 
 /// The modified Bessel function of order 0, by its series.

@@ -14,6 +14,9 @@ struct Sound {
   Vector<float> samples;
 };
 
+/// Half of a circle, in radians.
+constexpr double pi = 3.14159265358979323846;
+
 /// Rates outside these are refused.
 constexpr int64_t minRate = 1000, maxRate = 384000;
 

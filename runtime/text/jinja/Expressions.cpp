@@ -8,8 +8,6 @@
 using namespace attn;
 using namespace attn::jinja;
 
-static constexpr int deepest = 1500;
-
 const Value *Arguments::get(size_t index, const char *name) const {
   if (index < values.size())
     return &values[index];
@@ -33,7 +31,7 @@ bool Arguments::areKnown(size_t most, const char *const *names) const {
 bool Interpreter::evaluate(const Node *node, Scope *scope, Value &value) {
   if (!step(node))
     return false;
-  if (++depth > deepest)
+  if (++depth > deepestStep)
     return fail(node, "macros call each other too often");
   bool isGood = evaluateNode(node, scope, value);
   --depth;

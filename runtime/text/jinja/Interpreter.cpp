@@ -8,9 +8,6 @@
 using namespace attn;
 using namespace attn::jinja;
 
-/// Expressions and statements inside each other, macros included.
-static constexpr int deepest = 1500;
-
 bool Interpreter::fail(const Node *node, const char *format, ...) {
   char text[640];
   va_list arguments;
@@ -92,7 +89,7 @@ bool Interpreter::print(const Node *node, const Value &value) {
 bool Interpreter::runStatement(const Node *node, Scope *scope) {
   if (!step(node))
     return false;
-  if (++depth > deepest)
+  if (++depth > deepestStep)
     return fail(node, "macros call each other too often");
   Value value;
   bool isGood = true;

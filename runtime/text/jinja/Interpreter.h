@@ -7,6 +7,9 @@
 
 namespace attn::jinja {
 
+/// Expressions and statements inside each other, macros included.
+constexpr int deepestStep = 1500;
+
 /// The arguments of a call.
 class Arguments {
 public:

@@ -8,7 +8,7 @@
 using namespace attn;
 using namespace attn::jinja;
 
-static constexpr int deepest = 100;
+static constexpr int deepestNesting = 100;
 
 bool Parser::is(const char *text) const {
   return now().kind == TokenKind::Operator && now().text.is(text);
@@ -70,7 +70,7 @@ Node *Parser::makePair(NodeKind kind, uint32_t from, Node *a, Node *b) {
 }
 
 Node *Parser::parseExpression(bool allowsTuple) {
-  if (++depth > deepest) {
+  if (++depth > deepestNesting) {
     diagnostics.fail("R0705", now().at, "this is nested too deeply");
     return nullptr;
   }
@@ -130,7 +130,7 @@ Node *Parser::parseNot() {
     return parseCompare();
   uint32_t from = now().at;
   ++at;
-  if (++depth > deepest) {
+  if (++depth > deepestNesting) {
     diagnostics.fail("R0705", from, "this is nested too deeply");
     return nullptr;
   }
@@ -233,7 +233,7 @@ Node *Parser::parseUnary(bool allowsFilters) {
   if (is("-") || is("+")) {
     Operation operation = is("-") ? Operation::Subtract : Operation::Add;
     ++at;
-    if (++depth > deepest) {
+    if (++depth > deepestNesting) {
       diagnostics.fail("R0705", from, "this is nested too deeply");
       return nullptr;
     }

@@ -7,9 +7,6 @@
 using namespace attn;
 using namespace attn::jinja;
 
-/// No tree of values that templates make is deeper.
-static constexpr int deepest = 200;
-
 Value Value::none() {
   Value value;
   value.kind = Kind::None;
@@ -126,7 +123,7 @@ bool jinja::areEqual(const Value &a, const Value &b, Memory &memory, int depth) 
     return a.integer() == b.integer();
   if (a.isNumber() && b.isNumber())
     return a.number() == b.number();
-  if (a.kind != b.kind || depth > deepest || !memory.step(a.is(Kind::String) ? a.size : 0))
+  if (a.kind != b.kind || depth > deepestValue || !memory.step(a.is(Kind::String) ? a.size : 0))
     return false;
   switch (a.kind) {
   case Kind::Undefined:
@@ -162,7 +159,7 @@ bool jinja::compare(const Value &a, const Value &b, Memory &memory, int &order, 
     order = bytes ? bytes : sign(a.size, b.size);
     return true;
   }
-  if (!a.is(Kind::List) || !b.is(Kind::List) || depth > deepest || !memory.step())
+  if (!a.is(Kind::List) || !b.is(Kind::List) || depth > deepestValue || !memory.step())
     return false;
   for (size_t i = 0; i < a.size && i < b.size; ++i)
     if (!areEqual(a.items[i], b.items[i], memory, depth + 1))

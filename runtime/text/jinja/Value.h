@@ -13,6 +13,9 @@ struct Scope;
 struct Macro;
 struct LoopState;
 
+/// No tree of values that templates make is deeper.
+constexpr int deepestValue = 200;
+
 /// What a value is.
 enum class Kind : uint8_t {
   Undefined, ///< a name or member that there is not

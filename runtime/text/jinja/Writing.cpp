@@ -9,8 +9,6 @@
 using namespace attn;
 using namespace attn::jinja;
 
-static constexpr int deepest = 200;
-
 /// Appends one of the formats of printf.
 template <typename... Values>
 static bool appendFormat(Vector<char> &text, const char *format, Values... values) {
@@ -77,7 +75,7 @@ bool jinja::appendText(const Value &value, Vector<char> &text) {
 }
 
 bool jinja::appendRepr(const Value &value, Vector<char> &text, int depth) {
-  if (depth > deepest || isTooLong(text))
+  if (depth > deepestValue || isTooLong(text))
     return false;
   switch (value.kind) {
   case Kind::Undefined:
@@ -194,7 +192,7 @@ static bool appendMembers(const Value &value, const JsonStyle &style, Vector<cha
 }
 
 bool jinja::appendJson(const Value &value, const JsonStyle &style, Vector<char> &text, int depth) {
-  if (depth > deepest || isTooLong(text))
+  if (depth > deepestValue || isTooLong(text))
     return false;
   switch (value.kind) {
   case Kind::None:
