@@ -10,6 +10,7 @@
 #include "io/ElementReader.h"
 #include "weights/PanelLayout.h"
 #include <algorithm>
+#include <cmath>
 
 using namespace attn;
 
@@ -166,7 +167,7 @@ static bool holdsValues(const Unit &unit, const float *values, int64_t rows, int
       return true;
     bool isFinite = true;
     for (int64_t k = 0; k < rows; ++k)
-      isFinite &= values[k * columns + found] - values[k * columns + found] == 0;
+      isFinite &= std::isfinite(values[k * columns + found]);
     if (!isFinite)
       return true;
   }
