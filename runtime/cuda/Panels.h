@@ -20,6 +20,6 @@ struct PanelShape {
 };
 
 /// Turns panels: [count][depth][width] words become [count][width][depth].
-void turnPanels(const uint32_t *from, uint32_t *to, const PanelShape &shape, int64_t count);
+void transposePanels(const uint32_t *from, uint32_t *to, const PanelShape &shape, int64_t count);
 
 } // namespace attn

@@ -74,7 +74,7 @@ attn_status Gpu::makeRoom(const GpuRun &run, Vector<void *> &given, Vector<void 
 
 attn_status Gpu::enqueue(const GpuRun &run, Error &error) {
   Vector<void *> given, made;
-  if (weights.upload(run.packed, run.binding, code.tables().turnsPanels, error) ||
+  if (weights.upload(run.packed, run.binding, code.tables().transposesPanels, error) ||
       makeRoom(run, given, made, error) || recordRun(run, given, made, error))
     return error.status;
   EntryGraph &graph = isProfiled ? profiled : *graphs[size_t(run.entry)];

@@ -8,11 +8,11 @@ using namespace attn;
 
 /// Words of a line of the cache.
 static constexpr int64_t tile = 16;
-/// Panels are turned so many bytes at a time, or one at a time where they are larger.
+/// Panels are transposed so many bytes at a time, or one at a time where they are larger.
 static constexpr int64_t stagingBytes = int64_t(4) << 20;
 
 /// [depth][width] to [width][depth], by tiles whose lines are read and written whole.
-static void turnPanel(const uint32_t *from, uint32_t *to, int64_t depth, int64_t width) {
+static void transposePanel(const uint32_t *from, uint32_t *to, int64_t depth, int64_t width) {
   for (int64_t column = 0; column < width; column += tile)
     for (int64_t row = 0; row < depth; row += tile) { // depth is a multiple of 16
       int64_t end = column + tile < width ? column + tile : width;
@@ -22,12 +22,13 @@ static void turnPanel(const uint32_t *from, uint32_t *to, int64_t depth, int64_t
     }
 }
 
-void attn::turnPanels(const uint32_t *from, uint32_t *to, const PanelShape &shape, int64_t count) {
+void attn::transposePanels(const uint32_t *from, uint32_t *to, const PanelShape &shape,
+                           int64_t count) {
   for (int64_t i = 0; i < count; ++i)
-    turnPanel(from + i * shape.words(), to + i * shape.words(), shape.depth, shape.width);
+    transposePanel(from + i * shape.words(), to + i * shape.words(), shape.depth, shape.width);
 }
 
-static bool isTurned(const attn_abi_slot &slot) {
+static bool isTransposed(const attn_abi_slot &slot) {
   return slot.layout == ATTN_PACK_PANELS_BF16 || slot.layout == ATTN_PACK_PANELS_F16;
 }
 
@@ -40,7 +41,7 @@ attn_status GpuWeights::uploadPanels(const char *from, CuPointer to, const Panel
   for (int64_t panel = 0; panel < shape.panels; panel += atOnce) {
     int64_t count = shape.panels - panel < atOnce ? shape.panels - panel : atOnce;
     size_t shift = size_t(panel * panelBytes(shape));
-    turnPanels(reinterpret_cast<const uint32_t *>(from + shift), staging.data(), shape, count);
+    transposePanels(reinterpret_cast<const uint32_t *>(from + shift), staging.data(), shape, count);
     // The next ones go to the same place.
     if (device.driver.check(device.driver.memcpyHtoDAsync(to + shift, staging.data(),
                                                           size_t(count * panelBytes(shape)),
@@ -57,24 +58,24 @@ attn_status GpuWeights::waitForCopies(Error &error) {
                              "copying the weights", error);
 }
 
-attn_status GpuWeights::makeRoom(bool turnsPanels, Staging &staging, Error &error) {
+attn_status GpuWeights::makeRoom(bool transposesPanels, Staging &staging, Error &error) {
   int64_t most = stagingBytes, layer = 0;
   for (int32_t s = 0; s < tables->slotCount; ++s) {
     const attn_abi_slot &slot = tables->slots[s];
-    int64_t bytes = turnsPanels && isTurned(slot) ? panelBytes(PanelShape::of(slot)) : 0;
+    int64_t bytes = transposesPanels && isTransposed(slot) ? panelBytes(PanelShape::of(slot)) : 0;
     most = bytes > most ? bytes : most;
     layer = isRegrouped(s) && slot.bytes > layer ? slot.bytes : layer;
   }
-  if (!staging.turned.resize(size_t(most) / sizeof(uint32_t)) ||
+  if (!staging.transposed.resize(size_t(most) / sizeof(uint32_t)) ||
       !staging.layer.resize(size_t(layer)))
     return error.outOfMemory("copying the weights");
   return ATTN_OK;
 }
 
 /// What lies between slots nobody reads.
-attn_status GpuWeights::uploadChanged(const char *packed, bool turnsPanels, Staging &staging,
+attn_status GpuWeights::uploadChanged(const char *packed, bool transposesPanels, Staging &staging,
                                       Error &error) {
-  if (attn_status status = makeRoom(turnsPanels, staging, error))
+  if (attn_status status = makeRoom(transposesPanels, staging, error))
     return status;
   for (int32_t s = 0; s < tables->slotCount; ++s) {
     const attn_abi_slot &slot = tables->slots[s];
@@ -88,8 +89,8 @@ attn_status GpuWeights::uploadChanged(const char *packed, bool turnsPanels, Stag
         regroupPanels(packedSlots[s], from, slot.width, staging.layer.data());
         from = staging.layer.data();
       }
-      if (turnsPanels && isTurned(slot)
-              ? uploadPanels(from, to, PanelShape::of(slot), staging.turned, error)
+      if (transposesPanels && isTransposed(slot)
+              ? uploadPanels(from, to, PanelShape::of(slot), staging.transposed, error)
               : device.driver.check(device.driver.memcpyHtoDAsync(to, from, size_t(slot.bytes),
                                                                   device.currentStream()),
                                     "copying the weights", error))
@@ -99,12 +100,12 @@ attn_status GpuWeights::uploadChanged(const char *packed, bool turnsPanels, Stag
   return ATTN_OK;
 }
 
-attn_status GpuWeights::uploadAll(const char *packed, bool turnsPanels, Error &error) {
+attn_status GpuWeights::uploadAll(const char *packed, bool transposesPanels, Error &error) {
   size_t bytes = size_t(tables->packedBytes);
   Staging staging;
   attn_status status =
-      turnsPanels || haveOtherPanels(*tables, packedSlots)
-          ? uploadChanged(packed, turnsPanels, staging, error)
+      transposesPanels || haveOtherPanels(*tables, packedSlots)
+          ? uploadChanged(packed, transposesPanels, staging, error)
           : device.driver.check(device.driver.memcpyHtoDAsync(weights->pointer, packed, bytes,
                                                               device.currentStream()),
                                 "copying the weights", error);
@@ -114,7 +115,7 @@ attn_status GpuWeights::uploadAll(const char *packed, bool turnsPanels, Error &e
   return status ? status : device.driver.check(ended, "copying the weights", error);
 }
 
-attn_status GpuWeights::upload(const char *packed, uint32_t binding, bool turnsPanels,
+attn_status GpuWeights::upload(const char *packed, uint32_t binding, bool transposesPanels,
                                Error &error) {
   size_t bytes = size_t(tables->packedBytes);
   if (bytes == 0)
@@ -134,7 +135,7 @@ attn_status GpuWeights::upload(const char *packed, uint32_t binding, bool turnsP
                                                       "waiting for earlier runs", error)) {
     return status; // Some of another context may have been reading the earlier weights.
   }
-  attn_status status = uploadAll(packed, turnsPanels, error);
+  attn_status status = uploadAll(packed, transposesPanels, error);
   weights->isThere = status == ATTN_OK, weights->binding = binding;
   return status;
 }

@@ -224,7 +224,7 @@ typedef struct {
   int32_t isExact;    /* and on no later ones */
   /* Whether slots of ATTN_PACK_PANELS_BF16 and _F16 have each of their panels turned in the GPU's
    * memory: [padded / width][width][g][2]. */
-  int32_t turnsPanels;
+  int32_t transposesPanels;
   int32_t kernelCount;
   const attn_abi_gpu_kernel *kernels;
   const char *ptx;

@@ -67,11 +67,11 @@ protected:
   static std::vector<float> outputsOf(KernelRunner &runner, const std::string &name,
                                       const LinearCase &test, const LinearData &data,
                                       int64_t threads) {
-    bool isTurned = test.isNarrow && GetParam() == std::string("sm_90a");
+    bool isTransposed = test.isNarrow && GetParam() == std::string("sm_90a");
     const CpuTarget *target = CpuTarget::find(GetParam());
     bool isSigned = test.hasByteRows() && target && target->signedBytes;
     Guarded in(isSigned ? data.signedIn() : data.storedIn),
-        panels(isTurned ? data.turnedPanels() : regrouped<uint32_t>(data.storedPanels, test)),
+        panels(isTransposed ? data.turnedPanels() : regrouped<uint32_t>(data.storedPanels, test)),
         bias(data.bias), c0(data.captures[0]), c1(data.captures[1]),
         range(isSigned ? data.signedRange() : data.range),
         scales(test.hasGroups() ? regrouped<uint16_t>(data.scales, test) : data.scales),

@@ -12,7 +12,7 @@ TEST(Panels, are_turned_each_by_itself) {
   PanelShape shape{3, 32, 48};
   std::vector<uint32_t> from(size_t(shape.panels * shape.words())), to(from.size());
   std::iota(from.begin(), from.end(), 0u);
-  turnPanels(from.data(), to.data(), shape, shape.panels);
+  transposePanels(from.data(), to.data(), shape, shape.panels);
   for (int64_t p = 0; p < shape.panels; ++p)
     for (int64_t g = 0; g < shape.depth; ++g)
       for (int64_t c = 0; c < shape.width; ++c)
@@ -36,7 +36,7 @@ TEST_F(GpuTest, weights_are_turned_and_what_is_no_panel_is_copied) {
 }
 
 TEST_F(GpuTest, weights_that_no_kernel_wants_turned_stay) {
-  gpu.turnsPanels = 0;
+  gpu.transposesPanels = 0;
   create();
   std::vector<int32_t> there(packedWords);
   attn_tensor output = {there.data(), ATTN_I32, 1, {packedWords}, nullptr, 0, 0};

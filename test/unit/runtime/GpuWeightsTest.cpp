@@ -19,7 +19,7 @@ protected:
 
   void SetUp() override {
     GpuTest::SetUp();
-    gpu.turnsPanels = 0; // so that what is there is what was bound
+    gpu.transposesPanels = 0; // so that what is there is what was bound
     tables.levels = &level;
     before = counts();
   }
@@ -172,7 +172,7 @@ TEST_F(GpuWeightsTest, panels_that_a_level_has_otherwise_arrive_as_slots_have_th
     handles.context = nullptr, handles.model = nullptr;
   }
   // Turned, they are the same whatever the level has.
-  gpu.turnsPanels = 1;
+  gpu.transposesPanels = 1;
   std::vector<int32_t> turned[2];
   for (int i : {0, 1}) {
     level.panelWidth = i ? 24 : 0;
@@ -189,7 +189,7 @@ TEST_F(GpuWeightsTest, panels_that_a_level_has_otherwise_arrive_as_slots_have_th
 TEST_F(GpuWeightsTest, weights_that_did_not_arrive_are_copied_by_the_next_run) {
   for (auto [turned, width] : {std::pair{0, 0}, {1, 0}, {0, 24}, {1, 24}})
     for (const char *function : {"cuMemAlloc_v2", "cuMemcpyHtoDAsync_v2", "cuStreamSynchronize"}) {
-      gpu.turnsPanels = turned;
+      gpu.transposesPanels = turned;
       level.panelWidth = width;
       create();
       second = another();
