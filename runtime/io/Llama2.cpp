@@ -34,7 +34,7 @@ private:
 
 } // namespace
 
-static constexpr uint64_t numbersBytes = 28;
+static constexpr uint64_t llama2HeaderBytes = 28;
 
 Parts::Parts(const Llama2Header &header) : layers(header.layers) {
   int64_t d = header.width, f = header.hidden, e = d / header.heads, keys = e * header.keyHeads,
@@ -60,18 +60,18 @@ static uint64_t elementsOf(const Part &part) {
 }
 
 uint64_t Parts::bytes() const {
-  uint64_t sum = numbersBytes;
+  uint64_t sum = llama2HeaderBytes;
   for (int i = 0; i < count; ++i)
     sum += 4 * elementsOf(list[i]) * uint64_t(list[i].isOfLayers ? layers : 1);
   return sum;
 }
 
 bool attn::isLlama2(const char *start, uint64_t size, Llama2Header &header) {
-  static_assert(sizeof header == numbersBytes, "seven numbers");
+  static_assert(sizeof header == llama2HeaderBytes, "seven numbers");
   constexpr int32_t most = 1 << 20; // products of two and a thousand layers fit into 64 bits
-  if (size < numbersBytes)
+  if (size < llama2HeaderBytes)
     return false;
-  memcpy(&header, start, numbersBytes);
+  memcpy(&header, start, llama2HeaderBytes);
   auto isSize = [&](int32_t number) { return number > 0 && number <= most; };
   return isSize(header.width) && isSize(header.hidden) && header.layers > 0 &&
          header.layers <= 1000 && isSize(header.heads) && isSize(header.keyHeads) &&
@@ -83,7 +83,7 @@ bool attn::isLlama2(const char *start, uint64_t size, Llama2Header &header) {
 attn_status attn::readLlama2Tensors(const Llama2Header &header, const char *label, Arena &arena,
                                     Vector<StoredTensor> &tensors, Error &error) {
   Parts parts(header);
-  uint64_t offset = numbersBytes;
+  uint64_t offset = llama2HeaderBytes;
   Text name;
   for (int i = 0; i < parts.count; ++i)
     for (int32_t layer = 0; layer < (parts.list[i].isOfLayers ? parts.layers : 1); ++layer) {

@@ -34,7 +34,7 @@ static void fitEnd(const float *values, int64_t rows, int64_t columns, CodeLine 
   }
 }
 
-/// The lines of a whole group (storeHalfBytes).
+/// The lines of a whole group (storeHalves).
 static void fitLines(const float *values, int64_t columns, CodeLine *lines) {
   Columns low, high, sum, best;
   for (int64_t j = 0; j < columns; ++j)
