@@ -19,7 +19,7 @@ struct PanelShape {
   int64_t words() const { return depth * width; } ///< of a panel
 };
 
-/// Turns panels: [count][depth][width] words become [count][width][depth].
+/// Transposes panels: [count][depth][width] words become [count][width][depth].
 void transposePanels(const uint32_t *from, uint32_t *to, const PanelShape &shape, int64_t count);
 
 } // namespace attn

@@ -52,7 +52,7 @@ private:
   /// 16 bits are transposed where that is asked for.
   attn_status uploadChanged(const char *packed, bool transposesPanels, Staging &staging,
                             Error &error);
-  /// Turns the panels of one layer of a slot and copies them, a part at a time.
+  /// Transposes the panels of one layer of a slot and copies them, a part at a time.
   attn_status uploadPanels(const char *from, CuPointer to, const PanelShape &shape,
                            Vector<uint32_t> &staging, Error &error);
 

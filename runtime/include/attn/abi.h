@@ -222,8 +222,8 @@ typedef struct {
   const char *chip;   /* "sm_80" */
   int32_t capability; /* 80: runs on GPUs from compute capability 8.0 on */
   int32_t isExact;    /* and on no later ones */
-  /* Whether slots of ATTN_PACK_PANELS_BF16 and _F16 have each of their panels turned in the GPU's
-   * memory: [padded / width][width][g][2]. */
+  /* Whether slots of ATTN_PACK_PANELS_BF16 and _F16 have each of their panels transposed in the
+   * GPU's memory: [padded / width][width][g][2]. */
   int32_t transposesPanels;
   int32_t kernelCount;
   const attn_abi_gpu_kernel *kernels;

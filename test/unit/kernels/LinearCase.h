@@ -105,8 +105,9 @@ public:
   std::vector<float> storedIn, storedPanels; ///< as the kernel gets them, bit by bit
   std::vector<float> range, scales;          ///< of byte rows, bit by bit
   std::vector<float> rounded;                ///< dense rows of halves, padded, bit by bit
-  /// The stored panels of halves, each turned, as kernels of Hopper's read them: [48][k / 2] words.
-  std::vector<float> turnedPanels() const;
+  /// The stored panels of halves, each transposed, as kernels of Hopper's read them: [48][k / 2]
+  /// words.
+  std::vector<float> transposedPanels() const;
   /// Rows of bytes for levels whose bytes have signs: each less 128, and so are the range's zeros.
   std::vector<float> signedIn() const;
   std::vector<float> signedRange() const;

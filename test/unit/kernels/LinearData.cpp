@@ -50,7 +50,7 @@ void LinearData::storePairs() {
   storedPanels = asFloats(pairs);
 }
 
-std::vector<float> LinearData::turnedPanels() const {
+std::vector<float> LinearData::transposedPanels() const {
   std::vector<float> result(storedPanels.size());
   int64_t words = test.panelRows() / 2, panel = 48 * words;
   for (int64_t i = 0; i < int64_t(result.size()); ++i)

@@ -71,7 +71,8 @@ protected:
     const CpuTarget *target = CpuTarget::find(GetParam());
     bool isSigned = test.hasByteRows() && target && target->signedBytes;
     Guarded in(isSigned ? data.signedIn() : data.storedIn),
-        panels(isTransposed ? data.turnedPanels() : regrouped<uint32_t>(data.storedPanels, test)),
+        panels(isTransposed ? data.transposedPanels()
+                            : regrouped<uint32_t>(data.storedPanels, test)),
         bias(data.bias), c0(data.captures[0]), c1(data.captures[1]),
         range(isSigned ? data.signedRange() : data.range),
         scales(test.hasGroups() ? regrouped<uint16_t>(data.scales, test) : data.scales),

@@ -8,7 +8,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST(Panels, are_turned_each_by_itself) {
+TEST(Panels, are_transposed_each_by_itself) {
   PanelShape shape{3, 32, 48};
   std::vector<uint32_t> from(size_t(shape.panels * shape.words())), to(from.size());
   std::iota(from.begin(), from.end(), 0u);
@@ -20,7 +20,7 @@ TEST(Panels, are_turned_each_by_itself) {
                   to[size_t((p * shape.width + c) * shape.depth + g)]);
 }
 
-TEST_F(GpuTest, weights_are_turned_and_what_is_no_panel_is_copied) {
+TEST_F(GpuTest, weights_are_transposed_and_what_is_no_panel_is_copied) {
   create();
   std::vector<int32_t> there(packedWords);
   attn_tensor output = {there.data(), ATTN_I32, 1, {packedWords}, nullptr, 0, 0};
@@ -35,7 +35,7 @@ TEST_F(GpuTest, weights_are_turned_and_what_is_no_panel_is_copied) {
     ASSERT_EQ(int32_t(embedded[i]), there[size_t(i)]);
 }
 
-TEST_F(GpuTest, weights_that_no_kernel_wants_turned_stay) {
+TEST_F(GpuTest, weights_that_no_kernel_wants_transposed_stay) {
   gpu.transposesPanels = 0;
   create();
   std::vector<int32_t> there(packedWords);

@@ -171,38 +171,38 @@ TEST_F(GpuWeightsTest, panels_that_a_level_has_otherwise_arrive_as_slots_have_th
     attn_model_destroy(handles.model);
     handles.context = nullptr, handles.model = nullptr;
   }
-  // Turned, they are the same whatever the level has.
+  // Transposed, they are the same whatever the level has.
   gpu.transposesPanels = 1;
-  std::vector<int32_t> turned[2];
+  std::vector<int32_t> transposed[2];
   for (int i : {0, 1}) {
     level.panelWidth = i ? 24 : 0;
     create();
-    turned[i] = seenBy(handles.context);
+    transposed[i] = seenBy(handles.context);
     attn_context_destroy(handles.context);
     attn_model_destroy(handles.model);
     handles.context = nullptr, handles.model = nullptr;
   }
-  EXPECT_EQ(turned[0], turned[1]);
-  EXPECT_NE(embeddedWeights(), turned[0]);
+  EXPECT_EQ(transposed[0], transposed[1]);
+  EXPECT_NE(embeddedWeights(), transposed[0]);
 }
 
 TEST_F(GpuWeightsTest, weights_that_did_not_arrive_are_copied_by_the_next_run) {
-  for (auto [turned, width] : {std::pair{0, 0}, {1, 0}, {0, 24}, {1, 24}})
+  for (auto [transposed, width] : {std::pair{0, 0}, {1, 0}, {0, 24}, {1, 24}})
     for (const char *function : {"cuMemAlloc_v2", "cuMemcpyHtoDAsync_v2", "cuStreamSynchronize"}) {
-      gpu.transposesPanels = turned;
+      gpu.transposesPanels = transposed;
       level.panelWidth = width;
       create();
       second = another();
       std::vector<int32_t> values;
       attn_tensor output = all(values);
-      bool isOneOfSeveral = (turned || width) && std::string(function) != "cuMemAlloc_v2";
+      bool isOneOfSeveral = (transposed || width) && std::string(function) != "cuMemAlloc_v2";
       fail(function, isOneOfSeveral); // the second
       EXPECT_EQ(ATTN_NO_DEVICE, attn_run(handles.context, 1, nullptr, &output, &handles.message));
       EXPECT_NE(std::string::npos, handles.text().find("the weights")) << function;
       EXPECT_EQ(0u, counts().pendingActions);
       std::vector<int32_t> expected = seenBy(second);
       EXPECT_EQ(expected, seenBy(handles.context));
-      EXPECT_EQ(turned == 0, embeddedWeights() == expected);
+      EXPECT_EQ(transposed == 0, embeddedWeights() == expected);
       attn_context_destroy(second);
       attn_context_destroy(handles.context);
       attn_model_destroy(handles.model);
