@@ -20,6 +20,9 @@ namespace attn {
 /// Writes the products of one linear kernel, for a CPU level and a precision.
 class LinearProducts {
 public:
+  /// A vector for each vector of columns, or row.
+  using Values = llvm::SmallVector<mlir::Value>;
+
   LinearProducts(IndexBuilder index, const CpuTarget &target, Precision precision)
       : index(index), target(target), precision(precision), format(formatOf(precision)) {}
 
@@ -44,6 +47,11 @@ public:
              mlir::Value panels, mlir::Value weights, int64_t pitch,
              llvm::MutableArrayRef<mlir::Value> sums) const;
 
+  /// The lower halves of each 32 bytes of the rows and behind them the upper ones, for
+  /// scaledSteps, from the first of `steps` steps on; or the rows themselves, where they are not
+  /// taken so. For rows of one contracted dim.
+  Values splitRows(llvm::ArrayRef<mlir::Value> rows, mlir::Value step, int64_t steps);
+
   /// Where 32 weights of each column of a tile lie that share a line, and what goes with them.
   struct ScaledWeights {
     mlir::Value panels, weights; ///< the place of the first step's
@@ -60,10 +68,10 @@ public:
   /// `widened`.
   void widen(mlir::Value panels, mlir::Value place, mlir::Value widened, mlir::Value to) const;
 
-private:
-  /// A vector for each vector of columns.
-  using Values = llvm::SmallVector<mlir::Value>;
+  /// Whether rows are taken as splitRows has made them, each 32 elements as 64 bytes.
+  bool areRowsSplit() const { return isSplit; }
 
+private:
   /// The step's weights, a vector of four bytes for each column.
   Values load(mlir::Value panels, mlir::Value weights, size_t vectors) const;
   /// `count` words of 32 bits of a row, from an element on, where products take them out of one
@@ -77,10 +85,13 @@ private:
                               int64_t offset) const;
   mlir::Value repeatedBytes(mlir::Value row, mlir::Value k) const;
   Values turnedSquares(llvm::ArrayRef<mlir::Value> sums, size_t rows) const;
-  /// Whether products of half bytes are added up in 16 bits: of a line's 32, each half of a word
-  /// takes 16, of a byte (at most 255) and a number (-8 to 7), so sums are within 32640.
-  bool sumsHalves() const {
-    return format.isOfHalfBytes() && target.dotBytes.empty() && !target.addBytes.empty();
+  /// Whether products of groups are added up in 16 bits, where a level multiplies bytes only so.
+  /// Of a line's 32, each half of a word takes 16: of a byte (at most 255) and a number (-8 to 7),
+  /// or of half of a row's byte (at most 15) and a weight (at least -128), so sums are within
+  /// 32640.
+  bool addsIn16Bits() const {
+    return isSplit ||
+           (format.isOfHalfBytes() && target.dotBytes.empty() && !target.addBytes.empty());
   }
   /// Of half bytes: both numbers of each byte from `place` of `panels` on, in bytes of i32; the
   /// lower one is that of the earlier k. 16 times the numbers, but where halves are summed: in the
@@ -111,9 +122,12 @@ private:
   /// The same without an instruction for it, of one step.
   void multiplyBytesInPairs(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const Values &weights,
                             llvm::MutableArrayRef<mlir::Value> sums) const;
-  /// Of numbers of half bytes, in 16 bits.
-  void multiplyHalves(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const Values &weights,
-                      llvm::MutableArrayRef<mlir::Value> sums) const;
+  /// In 16 bits, of one step. Where bytes are split, the sums of upper halves are behind the
+  /// others.
+  void multiplyIn16Bits(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const Values &weights,
+                        llvm::MutableArrayRef<mlir::Value> sums) const;
+  /// A line's sums in 16 bits as sums in 32 bits; of half bytes 16 times these.
+  Values widenedSums(llvm::ArrayRef<mlir::Value> sums) const;
   /// A vector of f16, as f32.
   mlir::Value loadHalves(mlir::Value halves, mlir::Value place) const;
   /// The even or odd ones of words of two halves, in f32.
@@ -128,6 +142,7 @@ private:
   Precision precision;
   const WeightFormat &format;
   llvm::StringRef square; ///< the intrinsic, where squares are multiplied
+  bool isSplit = false;   ///< rows of bytes, into halves of them
 };
 
 } // namespace attn

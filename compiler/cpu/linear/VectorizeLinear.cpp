@@ -115,7 +115,9 @@ void TileEmitter::multiplyLine(Value step, Value start, Value weights,
   Values rowSums;
   for (Value range : shape.format().hasOffsets ? ArrayRef<Value>(ranges) : ArrayRef<Value>())
     rowSums.push_back(memref::LoadOp::create(builder, op.getLoc(), range, sum));
-  products.scaledSteps(inputs, index.mul(step, index.constant(shape.group())),
+  Value k = products.areRowsSplit() ? index.mul(start, index.constant(2 * shape.group()))
+                                    : index.mul(step, index.constant(shape.group()));
+  products.scaledSteps(inputs, k,
                        {op.getPanels(), weights, shape.stepElements(), op.getQuantization()[1],
                         index.add(scales, scaleOf(lineOf(start))), rowSums},
                        sums);
@@ -242,6 +244,8 @@ LogicalResult TileEmitter::run() {
     ranges = views().of(range, cast<MemRefType>(range.getType()).getRank() - 1);
   }
   inputs = views().of(op.getInput(), op.getInput().getType().getRank() - op.getContract());
+  if (shape.format().hasGroups() && shape.ks.size() == 1)
+    inputs = products.splitRows(inputs, op.getStart(), depth);
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(products.sumType()));
   Values sums(rows * (columns / lanes), zero);
   auto startIs = [&](int64_t k) {
