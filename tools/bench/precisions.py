@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The same models with weights in f32, bf16, int8 and int4: time and error beside f32, time in bf16 beside PyTorch's and beside
-a chain of oneDNN's primitives, decoding beside the memory's speed, and what becomes of Fashion-MNIST's 10,000 pictures."""
+"""The same models with weights in f32, bf16, int8 and int4: time and error beside f32, time in f32 and bf16 beside PyTorch's and
+beside a chain of oneDNN's primitives, decoding beside the memory's speed, and what becomes of Fashion-MNIST's 10,000 pictures."""
 import contextlib
 import json
 import os
@@ -11,6 +11,7 @@ import tempfile
 
 import numpy as np
 
+import levels
 import measure
 import models
 from engines import HERE, PEERS, ROOT, Engine, has_tiles, input_word, output_word
@@ -18,8 +19,8 @@ from failure import DIFFERENT, ENVIRONMENT, Failure
 from kernels import Attention, Linear, compile_library
 
 PRECISIONS = ("f32", "bf16", "int8", "int4")
-TORCH_VARIANTS = ("modules", "packed", "encoder")  # of run_torch_model.py
-ONEDNN_VARIANTS = ("strided", "apart")  # of run_onednn_model.cpp
+PEER_VARIANTS = {"PyTorch": ("modules", "packed", "encoder"),  # of run_torch_model.py
+                 "oneDNN": ("strided", "apart")}               # of run_onednn_model.cpp
 EXAMPLES = os.path.join(ROOT, "examples")
 KERNELS = [Linear(197, 768, 2304), Linear(197, 768, 768), Linear(197, 768, 3072), Linear(197, 3072, 768), Attention(197),
            Attention(1024), Attention(4096)]
@@ -49,13 +50,10 @@ def model_row(spec, sizes, tools, rounds, seed):
         for engine in engines:
             engine.run(0, 1)
             outputs.append(engine.output(model.outputs()[0][1]).astype(np.float64))
-        torch = [stack.enter_context(Engine(variant, [
-            sys.executable, os.path.join(HERE, "run_torch_model.py"), os.path.basename(spec).split(".")[0], str(model.tokens),
-            str(tools.threads), variant])) for variant in (TORCH_VARIANTS if tools.has_torch else ())]
-        onednn = [stack.enter_context(Engine(variant, [tools.onednn["run_onednn_model"], str(model.tokens), str(tools.threads),
-                                                       variant])) for variant in (ONEDNN_VARIANTS if tools.onednn else ())]
+        peers = start_peers(stack, os.path.basename(spec).split(".")[0], model.tokens, tools)
         tiles = [tile_peak(stack, tools)] if has_tiles() else []
-        times = [measure.summarize(found) for found in measure.interleave(engines + torch + onednn + tiles, rounds)]
+        rivals = [engine for variants in peers.values() for engine in variants]
+        times = [measure.summarize(found) for found in measure.interleave(engines + rivals + tiles, rounds)]
     row = {"case": f"{model.name} {model.tokens}", "threads": tools.threads}
     if tiles:
         row["tile_peak_gflops"] = float(tiles[0].facts["flop"]) / times[-1].minimum / 1e6
@@ -65,15 +63,29 @@ def model_row(spec, sizes, tools, rounds, seed):
             "gflops": model.flop() / found.minimum / 1e6, "packed_bytes": int(engine.facts["packed"]),
             "ratio_min": found.minimum / times[0].minimum, "ratio_median": found.median / times[0].median,
             "relative_l2": float(np.linalg.norm(output - outputs[0]) / np.linalg.norm(outputs[0]))}
+    row["peers"] = []
     first = len(engines)
-    for peer, variants in (("pytorch", torch), ("onednn", onednn)):
+    for (peer, precision), variants in peers.items():
         found = times[first:first + len(variants)]
         first += len(variants)
-        if found:
-            least, best = min((times.minimum, engine.name) for engine, times in zip(variants, found))
-            row[peer] = {"variant": best, "min_ms": least, "ratio_min": row["bf16"]["min_ms"] / least,
-                         "ratio_median": row["bf16"]["median_ms"] / min(times.median for times in found)}
+        least, best = min((times.minimum, engine.name) for engine, times in zip(variants, found))
+        row["peers"].append({"peer": peer, "precision": precision, "variant": best, "min_ms": least,
+                             "ratio_min": row[precision]["min_ms"] / least,
+                             "ratio_median": row[precision]["median_ms"] / min(times.median for times in found)})
     return row
+
+
+def start_peers(stack, name, tokens, tools):
+    """Engines of all variants of a model by peer and precision; in f32 alone at a level that does not multiply bf16."""
+    commands = {}
+    if tools.has_torch:
+        commands["PyTorch"] = [sys.executable, os.path.join(HERE, "run_torch_model.py"), name]
+    if tools.onednn:
+        commands["oneDNN"] = [tools.onednn["run_onednn_model"]]
+    return {(peer, precision): [
+        stack.enter_context(Engine(variant, [*command, str(tokens), str(tools.threads), precision, variant]))
+        for variant in PEER_VARIANTS[peer]]
+        for peer, command in commands.items() for precision in (("f32",) if levels.held() else ("f32", "bf16"))}
 
 
 def tile_peak(stack, tools):
@@ -169,20 +181,21 @@ def of_tile_peak(row, gflops):
 
 def markdown(rows, kernels, decoding, fashion):
     lines = ["| | threads | " + " | ".join(f"{p} ms, min / median" for p in PRECISIONS)
-             + f" | {', '.join(PRECISIONS[1:])} over f32 | relative L2 of these | packed MB | PyTorch bf16 ms | bf16 over it, "
-             "min / median | oneDNN bf16 ms, layers alone | bf16 over it, min / median | bf16 of the tile registers' TFLOP/s |",
-             "| --- |" + " ---: |" * (9 + len(PRECISIONS))]
+             + f" | {', '.join(PRECISIONS[1:])} over f32 | relative L2 of these | packed MB | bf16 of the tile registers' TFLOP/s |",
+             "| --- |" + " ---: |" * (5 + len(PRECISIONS))]
     for row in rows:
         cells = [row["case"], str(row["threads"])]
         cells += [f"{row[p]['min_ms']:.1f} / {row[p]['median_ms']:.1f}" for p in PRECISIONS]
         cells.append(", ".join(f"{row[p]['ratio_min']:.2f}" for p in PRECISIONS[1:]))
         cells.append(", ".join(f"{row[p]['relative_l2']:.1e}" for p in PRECISIONS[1:]))
         cells.append(", ".join(f"{row[p]['packed_bytes'] / 1e6:.0f}" for p in PRECISIONS))
-        for peer in (row.get("pytorch"), row.get("onednn")):
-            cells += [f"{peer['min_ms']:.1f} ({peer['variant']})", f"{peer['ratio_min']:.2f} / {peer['ratio_median']:.2f}"] if peer \
-                else ["", ""]
         cells.append(of_tile_peak(row, row["bf16"]["gflops"]))
         lines.append("| " + " | ".join(cells) + " |")
+    lines += ["", "| beside peers (oneDNN: the layers alone) | threads | attn ms | peer ms | ratio, min / median |",
+              "| --- |" + " ---: |" * 4]
+    lines += [f"| {row['case']}, {peer['peer']}, {peer['precision']} | {row['threads']} | {row[peer['precision']]['min_ms']:.1f} | "
+              f"{peer['min_ms']:.1f} ({peer['variant']}) | {peer['ratio_min']:.2f} / {peer['ratio_median']:.2f} |"
+              for row in rows for peer in row["peers"]]
     lines += ["", "| bf16 | threads | f32 ms | bf16 ms, min / median | over f32, min / median | GFLOP/s | of the tile registers' TFLOP/s | "
               "relative L2 |", "| --- |" + " ---: |" * 7]
     lines += [f"| {row['case']} | {row['threads']} | {row['f32_min_ms']:.2f} | {row['min_ms']:.2f} / {row['median_ms']:.2f} | "

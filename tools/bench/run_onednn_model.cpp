@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs the layers of a transformer of the base size in bf16 as a chain of oneDNN's primitives, with
-// random weights, as protocol.h says: layer norms, products whose weights are packed and whose
-// bias, GELU and residual are their own, and attention as two batched products and a softmax.
+// Runs the layers of a transformer of the base size in f32 or bf16 as a chain of oneDNN's
+// primitives, with random weights, as protocol.h says: layer norms, products whose weights are
+// packed and whose bias, GELU and residual are their own, and attention as two batched products and
+// a softmax.
 //
-//   run_onednn_model TOKENS THREADS strided|apart
+//   run_onednn_model TOKENS THREADS f32|bf16 strided|apart
 //
 // Heads are read where the projection left them (strided), or brought together first (apart).
 #include "protocol.h"
@@ -21,7 +22,8 @@ namespace {
 using Desc = dnnl::memory::desc;
 using Dims = dnnl::memory::dims;
 using Tag = dnnl::memory::format_tag;
-constexpr auto f32 = dnnl::memory::data_type::f32, bf16 = dnnl::memory::data_type::bf16;
+using Type = dnnl::memory::data_type;
+constexpr auto f32 = Type::f32;
 constexpr int64_t width = 768, heads = 12, features = width / heads, hidden = 3072, layers = 12;
 
 struct Step {
@@ -31,13 +33,13 @@ struct Step {
 
 class Chain {
 public:
-  Chain(int64_t tokens, bool isApart)
-      : tokens(tokens), isApart(isApart), engine(dnnl::engine::kind::cpu, 0), stream(engine),
-        residual(random(rows(width))), normed(rows(width), engine), packed(rows(3 * width), engine),
-        attended(rows(width), engine), inner(rows(hidden), engine),
-        scores(Desc({heads, tokens, tokens}, bf16, Tag::abc), engine) {
+  Chain(int64_t tokens, Type type, bool isApart)
+      : tokens(tokens), type(type), isApart(isApart), engine(dnnl::engine::kind::cpu, 0),
+        stream(engine), residual(random(rows(width))), normed(rows(width), engine),
+        packed(rows(3 * width), engine), attended(rows(width), engine), inner(rows(hidden), engine),
+        scores(Desc({heads, tokens, tokens}, type, Tag::abc), engine) {
     for (auto &matrix : together)
-      matrix = dnnl::memory(Desc({heads, tokens, features}, bf16, Tag::abc), engine);
+      matrix = dnnl::memory(Desc({heads, tokens, features}, type, Tag::abc), engine);
     for (int64_t layer = 0; layer < layers; ++layer) {
       addNorm();
       addLinear(normed, packed, width, 3 * width, {});
@@ -58,7 +60,7 @@ public:
   }
 
 private:
-  Desc rows(int64_t columns) const { return {{tokens, columns}, bf16, Tag::ab}; }
+  Desc rows(int64_t columns) const { return {{tokens, columns}, type, Tag::ab}; }
 
   dnnl::memory random(const Desc &desc, float scale = 1) {
     Desc plain(desc.dims(), f32, desc.dims().size() == 1 ? Tag::a : Tag::ab);
@@ -93,7 +95,7 @@ private:
                  const dnnl::post_ops &then) {
     dnnl::primitive_attr attributes;
     attributes.set_post_ops(then);
-    Desc bias({1, n}, f32, Tag::ab), any({k, n}, bf16, Tag::any);
+    Desc bias({1, n}, f32, Tag::ab), any({k, n}, type, Tag::any);
     dnnl::matmul::primitive_desc product({rows(k), any, bias, rows(n)}, attributes, engine);
     steps.push_back(
         {dnnl::matmul(product),
@@ -121,8 +123,9 @@ private:
     const Dims sizes{heads, tokens, features}, turned{heads, features, tokens};
     dnnl::memory parts[3]; // queries, keys, values
     for (int64_t i = 0; i < 3; ++i) {
-      auto *first = static_cast<uint16_t *>(packed.get_data_handle()) + i * width;
-      parts[i] = dnnl::memory(Desc(sizes, bf16, Dims{features, 3 * width, 1}), engine, first);
+      auto *first = static_cast<char *>(packed.get_data_handle()) +
+                    i * width * dnnl::memory::data_type_size(type);
+      parts[i] = dnnl::memory(Desc(sizes, type, Dims{features, 3 * width, 1}), engine, first);
       if (isApart) {
         steps.push_back({dnnl::reorder(parts[i], together[i]),
                          {{DNNL_ARG_FROM, parts[i]}, {DNNL_ARG_TO, together[i]}}});
@@ -130,14 +133,14 @@ private:
       }
     }
     int64_t pitch = isApart ? features : 3 * width, next = isApart ? tokens * features : features;
-    Desc keys(turned, bf16, Dims{next, 1, pitch});
+    Desc keys(turned, type, Dims{next, 1, pitch});
     addProduct(parts[0], parts[0].get_desc(), parts[1], keys, scores, scores.get_desc(),
                1 / std::sqrt(static_cast<float>(features)));
     dnnl::softmax_forward::primitive_desc softmax(
         {dnnl::prop_kind::forward_inference, scores.get_desc(), 2}, engine);
     steps.push_back(
         {dnnl::softmax_forward(softmax), {{DNNL_ARG_SRC, scores}, {DNNL_ARG_DST, scores}}});
-    Desc out(sizes, bf16, Dims{features, width, 1});
+    Desc out(sizes, type, Dims{features, width, 1});
     if (!isApart)
       return addProduct(scores, scores.get_desc(), parts[2], parts[2].get_desc(), attended, out, 1);
     addProduct(scores, scores.get_desc(), parts[2], parts[2].get_desc(), together[0],
@@ -148,6 +151,7 @@ private:
   }
 
   int64_t tokens;
+  Type type;
   bool isApart;
   dnnl::engine engine;
   dnnl::stream stream;
@@ -161,11 +165,12 @@ void runChain(void *state) { static_cast<Chain *>(state)->run(); }
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc != 4)
-    fail("run_onednn_model", "expected TOKENS THREADS strided|apart");
+  if (argc != 5)
+    fail("run_onednn_model", "expected TOKENS THREADS f32|bf16 strided|apart");
   omp_set_num_threads(atoi(argv[2]));
   try {
-    Chain chain(atoi(argv[1]), argv[3] == std::string("apart"));
+    Chain chain(atoi(argv[1]), argv[3] == std::string("f32") ? f32 : Type::bf16,
+                argv[4] == std::string("apart"));
     const dnnl_version_t *version = dnnl_version();
     printf("ready version=%d.%d.%d\n", version->major, version->minor, version->patch);
     Job job = {runChain, &chain, nullptr, 0};

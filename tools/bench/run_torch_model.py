@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a transformer of the base size in bf16 by PyTorch on the CPU, with random weights, as protocol.h says.
+"""Runs a transformer of the base size in f32 or bf16 by PyTorch on the CPU, with random weights, as protocol.h says.
 
-    run_torch_model.py MODEL TOKENS THREADS VARIANT
+    run_torch_model.py MODEL TOKENS THREADS f32|bf16 VARIANT
 
 MODEL: `vit_b16` (patches of 224 x 224, classes of the first token), `bert_base` (norms behind, no head) or `gpt2` (causal,
 logits of the last token). VARIANT: `modules` (linears, matmul, softmax), `packed` (the same, the linears' weights in
@@ -12,13 +12,14 @@ import sys
 
 from serve_torch import prepare, serve
 
-MODEL, TOKENS, THREADS, VARIANT = sys.argv[1], int(sys.argv[2]), *sys.argv[3:]
+MODEL, TOKENS, THREADS, PRECISION, VARIANT = sys.argv[1], int(sys.argv[2]), *sys.argv[3:]
 torch = prepare(THREADS)
 
 import torch.nn.functional as F
 from torch import nn
 from torch.utils import mkldnn
 
+DTYPE = {"f32": torch.float32, "bf16": torch.bfloat16}[PRECISION]
 WIDTH, HEADS, HIDDEN, LAYERS, WORDS, CLASSES = 768, 12, 3072, 12, {"bert_base": 30522, "gpt2": 50257}, 1000
 IS_CAUSAL, NORMS_BEHIND = MODEL == "gpt2", MODEL == "bert_base"
 
@@ -51,7 +52,7 @@ class Model(nn.Module):
         self.patches = nn.Conv2d(3, WIDTH, 16, 16) if MODEL == "vit_b16" else None
         self.words = None if self.patches else nn.Embedding(WORDS[MODEL], WIDTH)
         self.positions = nn.Parameter(torch.randn(1, TOKENS, WIDTH))
-        self.mask = torch.full((TOKENS, TOKENS), -math.inf, dtype=torch.bfloat16).triu(1) if IS_CAUSAL else None
+        self.mask = torch.full((TOKENS, TOKENS), -math.inf, dtype=DTYPE).triu(1) if IS_CAUSAL else None
         if VARIANT == "encoder":
             layer = nn.TransformerEncoderLayer(WIDTH, HEADS, HIDDEN, activation="gelu", batch_first=True,
                                                norm_first=not NORMS_BEHIND)
@@ -78,11 +79,11 @@ class Model(nn.Module):
 
 
 torch.manual_seed(1)
-model = Model().eval().to(torch.bfloat16)
+model = Model().eval().to(DTYPE)
 if VARIANT == "packed":
     for layer in model.layers:
         for name, linear in list(layer.named_children()):
             if isinstance(linear, nn.Linear):
-                setattr(layer, name, mkldnn.to_mkldnn(linear, torch.bfloat16))
-given = torch.randn(1, 3, 224, 224).to(torch.bfloat16) if model.patches else torch.randint(WORDS[MODEL], (1, TOKENS))
+                setattr(layer, name, mkldnn.to_mkldnn(linear, DTYPE))
+given = torch.randn(1, 3, 224, 224).to(DTYPE) if model.patches else torch.randint(WORDS[MODEL], (1, TOKENS))
 serve(lambda: model(given))
