@@ -7,6 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace attn;
@@ -247,4 +248,16 @@ void attn::forGroups(IndexBuilder index, Value count, int64_t size, ArrayRef<int
 int64_t attn::lineElements(Value memref) {
   constexpr int64_t lineBits = 512;
   return lineBits / cast<MemRefType>(memref.getType()).getElementTypeBitWidth();
+}
+
+Value attn::stackRoom(IndexBuilder index, int64_t elements, Type element) {
+  constexpr int64_t lineBytes = 64;
+  OpBuilder::InsertionGuard guard(index.builder); // in a loop, each iteration would take more
+  Operation *around = index.builder.getInsertionBlock()->getParentOp();
+  auto function = dyn_cast<FunctionOpInterface>(around);
+  if (!function)
+    function = around->getParentOfType<FunctionOpInterface>();
+  index.builder.setInsertionPointToStart(&function.getFunctionBody().front());
+  return memref::AllocaOp::create(index.builder, index.loc, MemRefType::get({elements}, element),
+                                  index.builder.getI64IntegerAttr(lineBytes));
 }

@@ -75,6 +75,9 @@ mlir::Value rowOf(IndexBuilder index, mlir::Value buffer, mlir::Value flat, int6
 /// An element, or a vector of such, of f32, f16, bf16 or the bits of bf16 (i16), in f32.
 mlir::Value widened(IndexBuilder index, mlir::Value element);
 
+/// So many elements on the stack of the function that is written, wherever in its loops.
+mlir::Value stackRoom(IndexBuilder index, int64_t elements, mlir::Type element);
+
 /// for (i = from; i < to; i += step) body(i). `body` emits at the builder's insertion point; the
 /// loop has no results.
 void forLoop(IndexBuilder index, mlir::Value from, mlir::Value to, int64_t step,

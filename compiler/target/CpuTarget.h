@@ -56,6 +56,8 @@ struct CpuTarget : VectorUnit {
   /// registers as AVX-512 has.
   bool takesWords() const { return rowWords > 1; }
   bool hasManyRegisters() const { return registers >= 32; }
+  /// Whether bytes are multiplied by twos, with sums of 16 bits.
+  bool addsIn16Bits() const { return dotBytes.empty() && !addBytes.empty(); }
   /// Whether products of pairs of bf16 are as fast as those of f32, or faster.
   bool multipliesPairs() const { return !dotPairs.empty() || amx; }
   /// The level whose code is the same for a model of this precision, and runs on more machines.

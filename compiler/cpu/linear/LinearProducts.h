@@ -72,6 +72,8 @@ public:
   bool areRowsSplit() const { return isSplit; }
 
 private:
+  /// Whether neighbours along the innermost contracted dim of a row are neighbours in memory.
+  static bool isDense(mlir::Value row);
   /// The step's weights, a vector of four bytes for each column.
   Values load(mlir::Value panels, mlir::Value weights, size_t vectors) const;
   /// `count` words of 32 bits of a row, from an element on, where products take them out of one
@@ -89,10 +91,7 @@ private:
   /// Of a line's 32, each half of a word takes 16: of a byte (at most 255) and a number (-8 to 7),
   /// or of half of a row's byte (at most 15) and a weight (at least -128), so sums are within
   /// 32640.
-  bool addsIn16Bits() const {
-    return isSplit ||
-           (format.isOfHalfBytes() && target.dotBytes.empty() && !target.addBytes.empty());
-  }
+  bool addsIn16Bits() const { return isSplit || (format.isOfHalfBytes() && target.addsIn16Bits()); }
   /// Of half bytes: both numbers of each byte from `place` of `panels` on, in bytes of i32; the
   /// lower one is that of the earlier k. 16 times the numbers, but where halves are summed: in the
   /// upper half of a byte, a number has its sign once the first bit of what is 8 too large is
