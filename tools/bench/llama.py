@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times models of Llama's form beside llama.cpp (npm's node-llama-cpp), on the same GGUF files of random weights.
+"""Times models of Llama's form beside llama.cpp (npm's node-llama-cpp), on the same GGUF files of random weights; with --ik-llama beside ik_llama.cpp, too, as its weights are and repacked when it loads them (the faster counts).
 
-A file of Q8_0 is computed with in int8_groups, one of Q4_0 in int4_groups; both take the codes as they are. A prompt is read, then tokens follow one by one. Both take turns, each in a process of its own. Then processes start with a file that lies in memory and end behind their first token.
+A file of Q8_0 is computed with in int8_groups, one of Q4_0 in int4_groups; all take the codes as they are. A prompt is read, then tokens follow one by one. All take turns, each in a process of its own. Then processes of attn and llama.cpp start with a file that lies in memory and end behind their first token.
 
 Exit codes: 0 measured, 1 wrong input, 2 usage, 4 something is missing here.
 """
@@ -120,6 +120,15 @@ def peer_times(options, package, model, threads):
     return [(min(lists[name]), statistics.median(lists[name])) for name in ("prompt_ms", "token_ms")]
 
 
+def ik_times(options, model, threads, repacks):
+    """Of ik_llama.cpp's llama-bench: prompts, and tokens behind them."""
+    words = [options.ik_llama, "-m", model, "-t", str(threads), "-p", str(options.prompt), "-n", "0", "-gp",
+             f"{options.prompt},{options.tokens}", "-r", "2", "-fa", "1", "-rtr", str(int(repacks)), "-o", "json"]
+    prompt, tokens = json.loads(run(*words))
+    times = [[1e-6 * ns / count for ns in test["samples_ns"]] for test, count in ((prompt, 1), (tokens, options.tokens))]
+    return [(min(test), statistics.median(test)) for test in times]
+
+
 def measure_model(options, package, folder, shape, form):
     """Prints and returns the rows of a model."""
     model, spec, library = (os.path.join(folder, "model" + ending) for ending in (".gguf", ".attn", ".so"))
@@ -127,19 +136,27 @@ def measure_model(options, package, folder, shape, form):
     run(options.product, "import", model, "-o", spec)
     run(options.product, "compile", spec, f"--precision={PRECISIONS[form]}", "--set=B=1", "--emit=shared", "-o", library,
         *levels.target_words())
+    sides = {"attn": [lambda threads: own_times(options, library, model, threads)],
+             "llama.cpp": [lambda threads: peer_times(options, package, model, threads)]}
+    if options.ik_llama:
+        sides["ik_llama.cpp"] = [lambda threads, repacks=repacks: ik_times(options, model, threads, repacks) for repacks in (False, True)]
+    engines = [(name, engine) for name, own in sides.items() for engine in own]
     rows = []
     for threads in options.threads:
-        turns = []
+        turns = {engine: [] for _, engine in engines}
         for turn in range(options.rounds):
-            pair = [lambda: own_times(options, library, model, threads), lambda: peer_times(options, package, model, threads)]
-            times = [pair[(turn + i) % 2]() for i in range(2)]
-            turns.append(times if turn % 2 == 0 else times[::-1])
+            for i in range(len(engines)):
+                engine = engines[(turn + i) % len(engines)][1]
+                turns[engine].append(engine(threads))
         for kind, what in enumerate((f"prompt of {options.prompt}", "token")):
-            least = [min(turn[side][kind][0] for turn in turns) for side in (0, 1)]
-            median = [statistics.median(turn[side][kind][1] for turn in turns) for side in (0, 1)]
-            rows.append(f"| {shape} | {form} | {threads} | {what} | {least[0]:.1f} / {median[0]:.1f} | {least[1]:.1f} / "
-                        f"{median[1]:.1f} | {least[0] / least[1]:.2f} | {median[0] / median[1]:.2f} |")
-            print(rows[-1], flush=True)
+            least, median = {}, {}
+            for name, own in sides.items():
+                least[name] = min(turn[kind][0] for engine in own for turn in turns[engine])
+                median[name] = min(statistics.median(turn[kind][1] for turn in turns[engine]) for engine in own)
+            for peer in list(sides)[1:]:
+                rows.append(f"| {shape} | {form} | {threads} | {what} | {peer} | {least['attn']:.1f} / {median['attn']:.1f} | {least[peer]:.1f} / "
+                            f"{median[peer]:.1f} | {least['attn'] / least[peer]:.2f} | {median['attn'] / median[peer]:.2f} |")
+                print(rows[-1], flush=True)
     return rows
 
 
@@ -167,10 +184,13 @@ def main():
     options.add_argument("--formats", default=",".join(PRECISIONS))
     options.add_argument("--threads", type=commandline.numbers, default=[1, 2], metavar="N,...")
     levels.add_option(options)
+    options.add_argument("--ik-llama", metavar="PATH", help="llama-bench of ik_llama.cpp, built for the level that is measured")
     options.add_argument("--prompt", type=commandline.positive, default=512, help="tokens of a prompt; default: 512")
     options.add_argument("--tokens", type=commandline.positive, default=24, help="that follow it; default: 24")
     options = options.parse_args()
     commandline.check_product(options)
+    if options.ik_llama and not os.access(options.ik_llama, os.X_OK):
+        raise Failure(ENVIRONMENT, f"{options.ik_llama} cannot be run")
     levels.hold(options.level)
     package = find_package()
     if levels.llama_build():
@@ -183,10 +203,10 @@ def main():
         "# Llama's form beside llama.cpp",
         "",
         f"{report.cpu_name()}{held}, {date}, {options.rounds} turns of each; llama.cpp is that of node-llama-cpp {version}. Files of random weights; "
-        "Q8_0 is computed with in int8_groups, Q4_0 in int4_groups. Ratios are attn over llama.cpp: below 1, attn is faster.",
+        "Q8_0 is computed with in int8_groups, Q4_0 in int4_groups. Ratios are attn over the peer: below 1, attn is faster.",
         "",
-        "| billion parameters | file | threads | what | attn ms, min / median | llama.cpp ms, min / median | ratio, min | ratio, median |",
-        "| ---: | --- | ---: | --- | ---: | ---: | ---: | ---: |",
+        "| billion parameters | file | threads | what | peer | attn ms, min / median | peer's ms, min / median | ratio, min | ratio, median |",
+        "| ---: | --- | ---: | --- | --- | ---: | ---: | ---: | ---: |",
     ]
     starts = [
         "",
