@@ -19,6 +19,7 @@ struct LinearShape {
   Precision precision;              ///< of the products
   bool isWidened;                   ///< panels of 16 bits, rows of f32
   bool isOfBytes = false;           ///< panels of groups, multiplied as int8
+  bool isOfNumbers = false;         ///< panels of half bytes, multiplied as bytes of groups
   bool keepsSums = true;            ///< `out` may hold sums of a part of k: it is f32, no capture
 
   /// What the panels have.

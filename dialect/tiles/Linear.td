@@ -16,7 +16,7 @@ def Attn_LinearTileOp : AttnKernelOp<"linear_tile", [AttrSizedOperandSegments]> 
     An input of i16 are the bits of bf16.
     An iteration of the loop over the innermost contracted dim takes `unroll` steps, where it is given.
     With `widened`, the tile's part of its panel is there in f32 (attn.widen_tile), or of half bytes as int8 (attn.widen_bytes_tile), whose scales and sums
-    `quantization` has then, and `panels` are only fetched from.
+    `quantization` has then, or as bytes with the scales of their groups (attn.widen_numbers_tile), and `panels` are only fetched from.
     While a step of k is computed, `pace` elements of `panels` are fetched ahead of their time, from element `ahead` on: into the
     second-level cache, or where they are `near` in time, into the first.
   }];
@@ -54,6 +54,12 @@ def Attn_WidenBytesTileOp : AttnKernelOp<"widen_bytes_tile"> {
     $panels `,` $lines `,` $scales `into` $widened `at` $from `,` $line `,` $column `groups` $groups `of` $precision (`padded` $padded^)? attr-dict `:`
     type($panels) `,` type($lines) `,` type($scales) `into` type($widened)
   }];
+}
+
+def Attn_WidenNumbersTileOp : AttnKernelOp<"widen_numbers_tile"> {
+  let summary = "`groups` times 32 elements along k of a panel of half bytes, from element `from` of `panels` on, as bytes: [8 * groups][width of a panel] words of four";
+  let arguments = (ins MemRefRankOf<[I8], [1]>:$panels, MemRefRankOf<[F32], [1]>:$widened, Index:$from, Index:$groups);
+  let assemblyFormat = "$panels `into` $widened `at` $from `groups` $groups attr-dict `:` type($panels) `into` type($widened)";
 }
 
 /// What the sums that tiles have left become: those of `pending` [4], which holds how many rows these are, the first of them in `sums` [rows][48] and in

@@ -17,7 +17,7 @@ LinearProducts::Values LinearProducts::splitRows(ArrayRef<Value> rows, Value ste
   Location loc = index.loc;
   constexpr int64_t mostBytes = TargetModel::l1Bytes / 2;
   int64_t lines = steps * format.group() / scaleGroup, room = 2 * lines * scaleGroup;
-  isSplit = format.hasGroups() && !format.isOfHalfBytes() && target.addsIn16Bits() &&
+  isSplit = format.hasGroups() && !format.isOfHalfBytes() && !areNumbers && target.addsIn16Bits() &&
             !target.hasManyRegisters() && isDense(rows[0]) &&
             room * int64_t(rows.size()) <= mostBytes;
   if (!isSplit)
@@ -114,20 +114,36 @@ LinearProducts::Values LinearProducts::loadNumbers(Value panels, Value place) co
   return {number(math.shiftLeft(both, 4)), number(both)};
 }
 
+void LinearProducts::widenNumbers(Value panels, Value place, Value widened, Value to) const {
+  for (int64_t column = 0; column < target.panelWidth; column += target.lanes) {
+    Value own = index.add(place, index.constant(4 * column));
+    for (auto [half, numbers] : llvm::enumerate(loadNumbers(panels, own))) {
+      int64_t word = static_cast<int64_t>(half) * target.panelWidth + column;
+      vector::StoreOp::create(index.builder, index.loc,
+                              bitcast(numbers, target.lanes, index.builder.getF32Type()), widened,
+                              index.add(to, index.constant(word)));
+    }
+  }
+}
+
 SmallVector<LinearProducts::Values>
 LinearProducts::loadGroupWords(const ScaledWeights &weights, int64_t first, int64_t count,
                                ArrayRef<int64_t> columns) const {
   OpBuilder &builder = index.builder;
-  auto bytes = VectorType::get({4 * target.lanes}, builder.getI8Type());
+  // Bytes that were widened are words of f32.
+  Type element = cast<MemRefType>(weights.panels.getType()).getElementType();
+  int64_t wordElements = element.isF32() ? 1 : 4;
+  auto bytes = VectorType::get({wordElements * target.lanes}, element);
   int64_t ofStep = format.group() / 4; // words
   SmallVector<Values> words(count);
   for (int64_t word = 0; word < count; word += ofStep)
     for (int64_t column : columns) {
       int64_t step = (first + word) / ofStep;
-      Value place = index.add(weights.weights, index.constant(step * weights.pitch + 4 * column));
+      Value place =
+          index.add(weights.weights, index.constant(step * weights.pitch + wordElements * column));
       if (!format.isOfHalfBytes()) {
-        words[word].push_back(
-            vector::LoadOp::create(builder, index.loc, bytes, weights.panels, place));
+        Value loaded = vector::LoadOp::create(builder, index.loc, bytes, weights.panels, place);
+        words[word].push_back(bitcast(loaded, 4 * target.lanes, builder.getI8Type()));
         continue;
       }
       for (auto [half, numbers] : llvm::enumerate(loadNumbers(weights.panels, place)))

@@ -23,8 +23,12 @@ public:
   /// A vector for each vector of columns, or row.
   using Values = llvm::SmallVector<mlir::Value>;
 
-  LinearProducts(IndexBuilder index, const CpuTarget &target, Precision precision)
-      : index(index), target(target), precision(precision), format(formatOf(precision)) {}
+  /// `areNumbers`: weights of groups are bytes from -8 to 7, and their sums 16 times as large, as
+  /// those of half bytes.
+  LinearProducts(IndexBuilder index, const CpuTarget &target, Precision precision,
+                 bool areNumbers = false)
+      : index(index), target(target), precision(precision), format(formatOf(precision)),
+        areNumbers(areNumbers) {}
 
   /// The type of a vector of sums: f32, or i32 for int8.
   mlir::VectorType sumType() const;
@@ -68,6 +72,11 @@ public:
   /// `widened`.
   void widen(mlir::Value panels, mlir::Value place, mlir::Value widened, mlir::Value to) const;
 
+  /// Writes the numbers of a step of half bytes, from `place` of `panels` on, as two steps of bytes
+  /// from word `to` on of `widened`.
+  void widenNumbers(mlir::Value panels, mlir::Value place, mlir::Value widened,
+                    mlir::Value to) const;
+
   /// Whether rows are taken as splitRows has made them, each 32 elements as 64 bytes.
   bool areRowsSplit() const { return isSplit; }
 
@@ -91,7 +100,9 @@ private:
   /// Of a line's 32, each half of a word takes 16: of a byte (at most 255) and a number (-8 to 7),
   /// or of half of a row's byte (at most 15) and a weight (at least -128), so sums are within
   /// 32640.
-  bool addsIn16Bits() const { return isSplit || (format.isOfHalfBytes() && target.addsIn16Bits()); }
+  bool addsIn16Bits() const {
+    return isSplit || areNumbers || (format.isOfHalfBytes() && target.addsIn16Bits());
+  }
   /// Of half bytes: both numbers of each byte from `place` of `panels` on, in bytes of i32; the
   /// lower one is that of the earlier k. 16 times the numbers, but where halves are summed: in the
   /// upper half of a byte, a number has its sign once the first bit of what is 8 too large is
@@ -141,6 +152,7 @@ private:
   Precision precision;
   const WeightFormat &format;
   llvm::StringRef square; ///< the intrinsic, where squares are multiplied
+  bool areNumbers;        ///< weights, in bytes
   bool isSplit = false;   ///< rows of bytes, into halves of them
 };
 

@@ -5,7 +5,8 @@
 //     for part of k:
 //       for panel in those of the thread's share of the group:
 //         attn.widen_tile          where many rows of f32 meet panels of 16 bits, or many rows
-//         attn.widen_bytes_tile    of bytes panels of int4, or of int8 in groups
+//         attn.widen_bytes_tile    of bytes panels of int4, or of int8 in groups; or
+//         attn.widen_numbers_tile  where bytes have sums of 16 bits
 //         for block in those of the thread's share:
 //           attn.linear_tile ... at row(block), panel * width, part * depth
 // A group's rows of a part stay in the second-level cache while all panels pass by, and a part of a
@@ -226,7 +227,8 @@ void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead
           ahead, index.mul(index.div(offset, index.constant(columns)), index.constant(fetched)));
     auto tile = LinearTileOp::create(
         builder, op.getLoc(), shape.rows, op.getPanels(),
-        place.widened ? multipliedQuantization(op) : SmallVector<Value>(op.getQuantization()),
+        place.widened && !shape.isOfNumbers ? multipliedQuantization(op)
+                                            : SmallVector<Value>(op.getQuantization()),
         place.widened, op.getBias(), op.getCaptures(), op.getOut(), row, index.add(first, offset),
         start, own, rows, columns, place.depth, static_cast<int64_t>(shape.ks.size()),
         shape.precision, pace, isReadOnce, unroll);
@@ -276,8 +278,9 @@ void LinearTiler::block(Value block, const Place &place) {
 Value LinearTiler::roomToWiden() {
   Value room = op.getScratch();
   // Two elements of 16 bits, or four numbers.
-  int64_t words = shape.isOfBytes ? partElements / shape.words() * shape.group() / 4 : partElements;
-  if (!room || !(shape.isWidened || shape.isOfBytes) ||
+  bool areBytes = shape.isOfBytes || shape.isOfNumbers;
+  int64_t words = areBytes ? partElements / shape.words() * shape.group() / 4 : partElements;
+  if (!room || !(shape.isWidened || areBytes) ||
       words > cast<MemRefType>(room.getType()).getDimSize(1))
     return {};
   return viewOf(index, room, {context.thread, builder.getIndexAttr(0)},
@@ -286,6 +289,12 @@ Value LinearTiler::roomToWiden() {
 
 void LinearTiler::widen(Value panel, Value part, int64_t depth, Value widened) {
   int64_t steps = depth * (shape.steps() / shape.steps(0));
+  if (shape.isOfNumbers) {
+    Value groups = index.constant(steps * shape.group() / scaleGroup);
+    WidenNumbersTileOp::create(builder, op.getLoc(), op.getPanels(), widened, start(panel, part),
+                               groups);
+    return;
+  }
   if (!shape.isOfBytes) {
     WidenTileOp::create(builder, op.getLoc(), op.getPanels(), widened, start(panel, part), steps);
     return;
@@ -337,7 +346,7 @@ void LinearTiler::run() {
   constexpr int64_t fewBlocks = 3;
   Value room = roomToWiden();
   isWidened = bool(room);
-  if (!isWidened || shape.isOfBytes)
+  if (!isWidened || shape.isOfBytes || shape.isOfNumbers)
     return forGroups(room);
   int64_t known = llvm::divideCeil(leastOf(rowCount), tiling.rows);
   Value areMany = index.truth(true);
@@ -353,7 +362,9 @@ std::string LinearTiler::choice() const {
   if (parts > 1)
     text += ", in " + std::to_string(parts) + " parts";
   if (isWidened)
-    text += shape.isOfBytes ? ", of panels as int8" : ", of widened panels";
+    text += shape.isOfBytes     ? ", of panels as int8"
+            : shape.isOfNumbers ? ", of panels as bytes"
+                                : ", of widened panels";
   if (!chosen.empty())
     text += "; tuned: " + choiceText(chosen);
   return text;
@@ -378,9 +389,16 @@ SmallVector<Value> attn::multipliedQuantization(LinearKernelOp op) {
   return own;
 }
 
-/// Panels of groups: as they are for few rows, as int8 for many. Which, may be known when running.
-/// Of int8 it is tile registers that this is worth while for; where half bytes are summed in 16
-/// bits (LinearProducts), their products take less time than those of bytes.
+/// Whether many rows meet half bytes as bytes with the same scales: where those are summed in 16
+/// bits (LinearProducts), their products take less time than those of int8, and taking them apart
+/// for each block of rows takes a fifth of it.
+static bool multipliesNumbers(const LinearShape &shape, const CpuTarget &target) {
+  return shape.precision == Precision::Int4Groups && target.addsIn16Bits() &&
+         !target.hasManyRegisters();
+}
+
+/// Panels of groups: as they are for few rows, as int8 for many, or as bytes. Which, may be known
+/// when running. Of int8 it is tile registers that this is worth while for.
 static FailureOr<std::string> tileGroups(LinearKernelOp op, const LinearShape &shape,
                                          const CpuTiling &context) {
   OpBuilder builder(op);
@@ -393,10 +411,10 @@ static FailureOr<std::string> tileGroups(LinearKernelOp op, const LinearShape &s
     tiler.run();
     say(tiler.choice());
   };
-  bool isBroken = false;
+  bool isBroken = false, asNumbers = multipliesNumbers(shape, context.target);
   auto asBytes = [&] {
     LinearShape bytes = shape;
-    bytes.isOfBytes = true;
+    (asNumbers ? bytes.isOfNumbers : bytes.isOfBytes) = true;
     if (context.target.amx) {
       auto choice = tileLinearAmx(op, bytes, context, builder);
       isBroken |= failed(choice);
@@ -410,8 +428,8 @@ static FailureOr<std::string> tileGroups(LinearKernelOp op, const LinearShape &s
   Value areMany = index.truth(false);
   bool hasRoom = op.getScratch() &&
                  (context.target.amx || shape.keepsSums || shape.k <= TargetModel::byteDepth);
-  hasRoom &=
-      context.target.amx || (shape.format().isOfHalfBytes() && !context.target.dotBytes.empty());
+  hasRoom &= context.target.amx || asNumbers ||
+             (shape.format().isOfHalfBytes() && !context.target.dotBytes.empty());
   if (hasRoom && hasMoreRows(op, few))
     areMany = builder.createOrFold<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::ugt, rows,
                                                   index.constant(few));

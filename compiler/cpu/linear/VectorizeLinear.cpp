@@ -25,7 +25,7 @@ public:
   TileEmitter(LinearTileOp op, const LinearShape &shape, const CpuTarget &target)
       : op(op), target(target), shape(shape), lanes(target.lanes), rows(op.getRows()),
         columns(op.getColumns()), builder(op), index(builder, op.getLoc()),
-        products(index, target, multipliedPrecision(op, shape)),
+        products(index, target, multipliedPrecision(op, shape), takesNumbers(op)),
         vectorType(VectorType::get({lanes}, builder.getF32Type())) {
     if (!op.getWidened())
       return;
@@ -42,7 +42,13 @@ private:
   static Precision multipliedPrecision(LinearTileOp op, const LinearShape &shape) {
     if (!op.getWidened())
       return shape.precision;
+    if (takesNumbers(op))
+      return Precision::Int8Groups;
     return shape.format().hasGroups() ? Precision::Int8 : Precision::F32;
+  }
+  /// Whether widened panels are bytes with the scales of groups, which only those have besides.
+  static bool takesNumbers(LinearTileOp op) {
+    return op.getWidened() && op.getQuantization().size() > 3;
   }
   /// Elements of the buffer of weights that a step takes of a column, and of all. Those of widened
   /// panels are words, whatever is in them.
@@ -118,8 +124,9 @@ void TileEmitter::multiplyLine(Value step, Value start, Value weights,
   Value k = products.areRowsSplit() ? index.mul(start, index.constant(2 * shape.group()))
                                     : index.mul(step, index.constant(shape.group()));
   products.scaledSteps(inputs, k,
-                       {op.getPanels(), weights, shape.stepElements(), op.getQuantization()[1],
-                        index.add(scales, scaleOf(lineOf(start))), rowSums},
+                       {op.getWidened() ? op.getWidened() : op.getPanels(), weights, stepElements(),
+                        op.getQuantization()[1], index.add(scales, scaleOf(lineOf(start))),
+                        rowSums},
                        sums);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parts of panels in a wider form, for many rows: of 16 bits as f32, of groups as int8 with a scale
-// for a column. A number becomes the byte (number * f + p + 128) >> 8 in 16 bits (abi.h).
+// Parts of panels in a wider form, for many rows: of 16 bits as f32, of half bytes as bytes with
+// the same scales, of groups as int8 with a scale for a column. A number becomes the byte (number *
+// f + p + 128) >> 8 in 16 bits (abi.h).
 #include "compiler/cpu/linear/Linear.h"
 #include "compiler/cpu/linear/LinearProducts.h"
 #include "compiler/kernels/MathBuilder.h"
@@ -21,6 +22,20 @@ static void emit(WidenTileOp op, const CpuTarget &target) {
   forLoop(index, index.constant(0), index.constant(steps), 1, [&](Value step) {
     Value place = index.mul(step, index.constant(2 * width));
     products.widen(op.getPanels(), index.add(op.getFrom(), place), op.getWidened(), place);
+  });
+  op.erase();
+}
+
+static void emit(WidenNumbersTileOp op, const CpuTarget &target) {
+  OpBuilder builder(op);
+  IndexBuilder index(builder, op.getLoc());
+  LinearProducts products(index, target, Precision::Int4Groups);
+  const WeightFormat &format = formatOf(Precision::Int4Groups);
+  Value steps = index.mul(op.getGroups(), index.constant(scaleGroup / format.group()));
+  forLoop(index, index.constant(0), steps, 1, [&](Value step) {
+    Value from = index.mul(step, index.constant(format.elementsPerWord() * target.panelWidth)),
+          to = index.mul(step, index.constant(2 * target.panelWidth));
+    products.widenNumbers(op.getPanels(), index.add(op.getFrom(), from), op.getWidened(), to);
   });
   op.erase();
 }
@@ -173,5 +188,6 @@ void BytesEmitter::run() {
 
 void attn::vectorizeWidening(Operation *root, const CpuTarget &target) {
   root->walk([&](WidenTileOp op) { emit(op, target); });
+  root->walk([&](WidenNumbersTileOp op) { emit(op, target); });
   root->walk([&](WidenBytesTileOp op) { BytesEmitter(op, target).run(); });
 }
