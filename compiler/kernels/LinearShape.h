@@ -22,6 +22,8 @@ struct LinearShape {
   bool isOfNumbers = false;         ///< panels of half bytes, multiplied as bytes of groups
   bool keepsSums = true;            ///< `out` may hold sums of a part of k: it is f32, no capture
 
+  /// Whether a part of a panel of groups is to be widened to bytes.
+  bool becomesBytes() const { return isOfBytes || isOfNumbers; }
   /// What the panels have.
   const WeightFormat &format() const { return formatOf(precision); }
   /// Elements of the innermost contracted dim that one step takes, side by side in the panels.

@@ -46,15 +46,14 @@ LinearTiling LinearTiling::of(const LinearShape &shape, const CpuTarget &target,
   int64_t unroll = areShortLoops ? 8 : areSquares ? 2 : shape.unroll();
   tiling.unroll = choice.get(Knob::Unroll).value_or(unroll);
   tiling.unroll = std::min(tiling.unroll, shape.steps(shape.ks.size() - 1));
-  if (shape.format().hasGroups() && !shape.isOfBytes && !shape.isOfNumbers) {
+  if (shape.format().hasGroups() && !shape.isOfBytes)
+    tiling.unroll = scaleGroup / shape.group();
+  if (shape.format().hasGroups() && !shape.becomesBytes()) {
     // Sums of those that share a scale are kept, too, of all vectors or of one (scaledSteps).
     bool isOfOneVector = shape.format().isOfHalfBytes() && !target.takesWords();
     tiling.rows = isOfOneVector && !choice.get(Knob::Rows)
                       ? (target.registers - otherRegisters) / (blockVectors + 1)
                       : std::max<int64_t>(tiling.rows / 2, 1);
-    tiling.unroll = scaleGroup / shape.group();
-  } else if (shape.isOfNumbers) { // whose steps are words
-    tiling.unroll = scaleGroup / formatOf(Precision::Int8Groups).group();
   }
   // Two floats, or eight bytes.
   int64_t rowBytes = shape.isWidened || shape.format().isOfHalfBytes() ? 8 : 4;
@@ -67,8 +66,7 @@ LinearTiling LinearTiling::of(const LinearShape &shape, const CpuTarget &target,
   tiling.depth = isOneBlock || !shape.keepsSums
                      ? shape.steps(0)
                      : shape.depth(choice.get(Knob::Steps).value_or(partSteps(rowBytes, rows)),
-                                   shape.isOfBytes || shape.isOfNumbers ? scaleGroup / shape.group()
-                                                                        : tiling.unroll);
+                                   shape.isOfBytes ? scaleGroup / shape.group() : tiling.unroll);
   tiling.groupBlocks =
       std::max<int64_t>(choice.get(Knob::Group).value_or(groupRows) / tiling.rows, 1);
   return tiling;

@@ -278,9 +278,9 @@ void LinearTiler::block(Value block, const Place &place) {
 Value LinearTiler::roomToWiden() {
   Value room = op.getScratch();
   // Two elements of 16 bits, or four numbers.
-  bool areBytes = shape.isOfBytes || shape.isOfNumbers;
-  int64_t words = areBytes ? partElements / shape.words() * shape.group() / 4 : partElements;
-  if (!room || !(shape.isWidened || areBytes) ||
+  int64_t words =
+      shape.becomesBytes() ? partElements / shape.words() * shape.group() / 4 : partElements;
+  if (!room || !(shape.isWidened || shape.becomesBytes()) ||
       words > cast<MemRefType>(room.getType()).getDimSize(1))
     return {};
   return viewOf(index, room, {context.thread, builder.getIndexAttr(0)},
@@ -346,7 +346,7 @@ void LinearTiler::run() {
   constexpr int64_t fewBlocks = 3;
   Value room = roomToWiden();
   isWidened = bool(room);
-  if (!isWidened || shape.isOfBytes || shape.isOfNumbers)
+  if (!isWidened || shape.becomesBytes())
     return forGroups(room);
   int64_t known = llvm::divideCeil(leastOf(rowCount), tiling.rows);
   Value areMany = index.truth(true);

@@ -68,6 +68,8 @@ private:
   /// The sums of a part, their bits.
   void storeSums(ArrayRef<Value> sums, int64_t count);
   int64_t unroll() {
+    if (shape.format().hasGroups()) // a line, whatever its steps are
+      return scaleGroup / shape.group();
     return op.getUnroll() ? static_cast<int64_t>(*op.getUnroll()) : shape.unroll();
   }
   /// Steps of the outermost contracted dim for one of the op.
