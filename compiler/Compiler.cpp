@@ -109,7 +109,8 @@ static bool addAssembly(ModuleOp model, const CompileOptions &options, GpuCode &
   return isAssembled;
 }
 
-LogicalResult explainGpus(ModuleOp model, const CompileOptions &options) {
+LogicalResult explainGpus(ModuleOp model, const CompileOptions &options,
+                          llvm::SmallVectorImpl<Staged> &memory) {
   if (options.targets.chips.empty())
     return success();
   Lowering lowering(model, options);
@@ -124,6 +125,7 @@ LogicalResult explainGpus(ModuleOp model, const CompileOptions &options) {
     if (failed(code))
       return failure();
     addAssembly(model, options, *code, assemble(options, *code));
+    memory.push_back({planned->clone(), chip->name, nullptr});
   }
   return success();
 }
@@ -167,7 +169,7 @@ static LogicalResult compileTo(llvm::Module &module, bool hasLines, ModuleOp mod
   module.setDataLayout(dataLayoutOf(architecture));
   for (Staged &level : lowering.perTarget) {
     if (hasLines)
-      addDebugLines(*level.module);
+      addDebugLines(*level.module, options.debugLines);
     if (failed(addCode(*level.module, level.level->suffix, module)))
       return failure();
   }
@@ -177,7 +179,7 @@ static LogicalResult compileTo(llvm::Module &module, bool hasLines, ModuleOp mod
 std::unique_ptr<llvm::MemoryBuffer> compileToObject(ModuleOp model, const CompileOptions &options) {
   llvm::LLVMContext context;
   llvm::Module module(modelName(model), context);
-  if (failed(compileTo(module, /*hasLines=*/false, model, options)))
+  if (failed(compileTo(module, /*hasLines=*/options.debugLines, model, options)))
     return nullptr;
   return generateCode(module, options.optLevel, CodegenOutput::Object);
 }

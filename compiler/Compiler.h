@@ -43,7 +43,9 @@ std::optional<std::string> compileToLlvmIr(mlir::ModuleOp model, const CompileOp
 std::optional<std::string> compileToPtx(mlir::ModuleOp model, const CompileOptions &options);
 
 /// Remarks on the kernels of each GPU of `options`, with their registers where there is an
-/// assembler (gpu/AssemblyRemarks.h). Failure after an error has been reported.
-mlir::LogicalResult explainGpus(mlir::ModuleOp model, const CompileOptions &options);
+/// assembler (gpu/AssemblyRemarks.h). Adds the memory stage that they were made of, for each GPU.
+/// Failure after an error has been reported.
+mlir::LogicalResult explainGpus(mlir::ModuleOp model, const CompileOptions &options,
+                                llvm::SmallVectorImpl<Staged> &memory);
 
 } // namespace attn

@@ -7,9 +7,35 @@
 #include "mlir/Interfaces/CastInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace attn;
+
+static std::string textOf(FileLineColLoc place, StringRef file) {
+  return llvm::formatv("{0}:{1}:{2}", file, place.getLine(), place.getColumn());
+}
+
+std::string attn::placeText(Location loc) {
+  auto place = loc->findInstanceOf<FileLineColLoc>();
+  return place ? textOf(place, place.getFilename().getValue()) : "";
+}
+
+std::string attn::shortPlaceText(Location loc) {
+  auto place = loc->findInstanceOf<FileLineColLoc>();
+  return place ? textOf(place, llvm::sys::path::filename(place.getFilename().getValue())) : "";
+}
+
+SmallVector<std::string> attn::placeTexts(Location loc) {
+  SmallVector<std::string> texts;
+  loc->walk([&](Location part) {
+    if (auto place = dyn_cast<FileLineColLoc>(part))
+      if (std::string text = placeText(place); !llvm::is_contained(texts, text))
+        texts.push_back(std::move(text));
+    return WalkResult::advance();
+  });
+  return texts;
+}
 
 Location attn::inWords(Location loc, StringRef words) {
   if (words.empty())

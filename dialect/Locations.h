@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The spec's words that an op was made of, beside its place.
+// The places of ops in the spec as text, and the words that they were made of.
 #pragma once
 
 #include "mlir/IR/Operation.h"
 #include <string>
 
 namespace attn {
+
+/// "specs/vit.attn:16:5": the first place in a spec that a location has, its file as the user wrote
+/// it; empty where there is none.
+std::string placeText(mlir::Location loc);
+/// The same, the file without its folder.
+std::string shortPlaceText(mlir::Location loc);
+/// All of its places, each once, the first one first.
+llvm::SmallVector<std::string> placeTexts(mlir::Location loc);
 
 /// A location that also says what the spec has there: "gelu", "causal and window(256, 0)". No words
 /// leave it as it is.

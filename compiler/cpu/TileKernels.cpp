@@ -9,6 +9,7 @@
 #include "compiler/cpu/attention/MaskVerdicts.h"
 #include "compiler/cpu/linear/Linear.h"
 #include "compiler/kernels/AssumedSizes.h"
+#include "compiler/kernels/KernelFacts.h"
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/kernels/TileRows.h"
 #include "compiler/transforms/KernelChoice.h"
@@ -67,6 +68,12 @@ struct TilePass : attn::impl::TilePassBase<TilePass> {
       auto cost = costName ? symbols.lookup<CostOp>(costName) : CostOp();
       Pieces pieces = passPieces(outlined, areShared, cost);
       AssumedSizes sizes(outlined);
+      KernelFacts facts(inside);
+      StringRef kind = inside->getName().stripDialect();
+      kind.consume_back("_kernel");
+      facts.add("kind", kind);
+      if (costName)
+        facts.add("cost", costName.getValue());
       std::string what = describeKernel(inside);
       auto tiles = tile(inside, CpuTiling(*target, outlined.worker(), outlined.workers(), pieces));
       if (failed(tiles))

@@ -19,6 +19,7 @@ struct CompileOptions {
   TargetSet targets;                          ///< CPU levels and GPUs
   Precision precision = {};                   ///< of linears
   unsigned optLevel = 3;                      ///< of LLVM's pipeline, 0..3
+  bool debugLines = false;                    ///< objects say which lines of the spec code is of
   std::string dumpStages;                     ///< a directory for NN-<stage>.mlir, empty: none
   std::string kernel;                         ///< of kernelNames: stages and text hold it alone
   std::optional<AttentionLowering> attention; ///< for those that can be lowered so

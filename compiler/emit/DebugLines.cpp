@@ -13,7 +13,10 @@ namespace {
 
 class DebugLines {
 public:
-  explicit DebugLines(ModuleOp module) : module(module), context(module.getContext()) {}
+  DebugLines(ModuleOp module, bool areForDebuggers)
+      : module(module), context(module.getContext()),
+        kind(areForDebuggers ? LLVM::DIEmissionKind::LineTablesOnly
+                             : LLVM::DIEmissionKind::DebugDirectivesOnly) {}
 
   void add() {
     for (auto function : module.getOps<LLVM::LLVMFuncOp>())
@@ -30,6 +33,7 @@ private:
 
   ModuleOp module;
   MLIRContext *context;
+  LLVM::DIEmissionKind kind;
   LLVM::DICompileUnitAttr unit;
 };
 
@@ -40,10 +44,9 @@ static FileLineColLoc placeOf(Location loc) { return loc->findInstanceOf<FileLin
 
 LLVM::DICompileUnitAttr DebugLines::unitOf(LLVM::DIFileAttr file) {
   if (!unit)
-    unit = LLVM::DICompileUnitAttr::get(DistinctAttr::create(UnitAttr::get(context)),
-                                        llvm::dwarf::DW_LANG_C, file,
-                                        StringAttr::get(context, "attn"), /*isOptimized=*/true,
-                                        LLVM::DIEmissionKind::DebugDirectivesOnly);
+    unit = LLVM::DICompileUnitAttr::get(
+        DistinctAttr::create(UnitAttr::get(context)), llvm::dwarf::DW_LANG_C, file,
+        StringAttr::get(context, "attn"), /*isOptimized=*/true, kind);
   return unit;
 }
 
@@ -73,4 +76,6 @@ void DebugLines::add(LLVM::LLVMFuncOp function) {
   function->setLoc(placed(inside, subprogram));
 }
 
-void attn::addDebugLines(ModuleOp module) { DebugLines(module).add(); }
+void attn::addDebugLines(ModuleOp module, bool areForDebuggers) {
+  DebugLines(module, areForDebuggers).add();
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lines of the spec for LLVM's code: what `.loc` and `.file` of assembly, and !dbg of LLVM's text,
-// are made of. Objects have none.
+// Lines of the spec for LLVM's code: what `.loc` and `.file` of assembly, !dbg of LLVM's text, and
+// with `-g` the line tables of objects are made of.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -9,7 +9,8 @@
 namespace attn {
 
 /// Gives every function of an LLVM-dialect module a subprogram, and every op one place in the spec:
-/// of an op that was fused, the first part's.
-void addDebugLines(mlir::ModuleOp module);
+/// of an op that was fused, the first part's. `areForDebuggers`: the code has a table of lines
+/// (DWARF), not only directives.
+void addDebugLines(mlir::ModuleOp module, bool areForDebuggers);
 
 } // namespace attn

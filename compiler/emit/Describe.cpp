@@ -6,8 +6,6 @@
 #include "compiler/emit/ModelInfo.h"
 #include "dialect/AttnDialect.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -107,7 +105,7 @@ static llvm::json::Array describeParameters(ModuleOp model) {
   return parameters;
 }
 
-std::string describeModel(ModuleOp model, const CompileOptions &options) {
+llvm::json::Object describeModel(ModuleOp model, const CompileOptions &options) {
   llvm::json::Array targets;
   for (const CpuTarget *level : options.targets.levels)
     targets.push_back(level->name);
@@ -127,9 +125,7 @@ std::string describeModel(ModuleOp model, const CompileOptions &options) {
                                  {"elements", count.elements}};
   if (options.ptxas)
     description["assembler"] = options.ptxas->version;
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(description));
-  return text;
+  return description;
 }
 
 } // namespace attn

@@ -6,13 +6,14 @@
 
 #include "compiler/emit/CompileOptions.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
 
 namespace attn {
 
 /// The typed C header of a model.
 std::string emitHeader(mlir::ModuleOp model);
 
-/// The description of a model as JSON: entries, dims, dtypes, parameters, targets, versions.
-std::string describeModel(mlir::ModuleOp model, const CompileOptions &options);
+/// The description of a model: entries, dims, dtypes, parameters, targets, versions.
+llvm::json::Object describeModel(mlir::ModuleOp model, const CompileOptions &options);
 
 } // namespace attn

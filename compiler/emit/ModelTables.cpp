@@ -12,12 +12,13 @@
 #include "compiler/emit/SlotParts.h"
 #include "compiler/transforms/OutlineKernel.h"
 #include "compiler/transforms/ParameterLayout.h"
+#include "dialect/Locations.h"
 #include "dialect/Settings.h"
 #include "dialect/Unfold.h"
 #include "dialect/WeightFormat.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/Path.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -33,16 +34,6 @@ static int32_t dtypeCode(Type type) {
       .Case("u8", ATTN_U8)
       .Case("bool", ATTN_BOOL)
       .Default(ATTN_F32);
-}
-
-/// "vit.attn:16:5": the file without its folder.
-static std::string placeOf(Location location) {
-  auto place = location->findInstanceOf<FileLineColLoc>();
-  if (!place)
-    return "";
-  return (llvm::sys::path::filename(place.getFilename().getValue()) + ":" +
-          llvm::Twine(place.getLine()) + ":" + llvm::Twine(place.getColumn()))
-      .str();
 }
 
 namespace {
@@ -241,7 +232,7 @@ Constants TableWriter::kernels() {
     costIndex[cost.getSymName()] = int32_t(table.size());
     table.push_back(build.structure(
         {build.text(names.lookup(cost.getSymName())), build.text(cost.getTitle()),
-         build.text(placeOf(cost.getLoc())), build.i32(int64_t(cost.getFlop().size())),
+         build.text(shortPlaceText(cost.getLoc())), build.i32(int64_t(cost.getFlop().size())),
          build.i32(int64_t(cost.getBytes().size())), terms(cost.getFlop()),
          terms(cost.getBytes())}));
   }
@@ -262,7 +253,7 @@ Constants TableWriter::parameters() {
         build.structure({build.text(source.getPattern().getValue()), build.i32(dtypeCode(element)),
                          build.i32(int64_t(param.getLayers().value_or(0))),
                          build.i32(int64_t(shape.size())), build.i32(param.getOptional()),
-                         build.array(shape, "shape"), build.text(placeOf(param.getLoc()))}));
+                         build.array(shape, "shape"), build.text(shortPlaceText(param.getLoc()))}));
   }
   return table;
 }
@@ -401,8 +392,8 @@ Constants TableWriter::ignores() {
 }
 
 llvm::Constant *TableWriter::description() {
-  auto *text =
-      llvm::ConstantDataArray::getString(module.getContext(), describeModel(model, options));
+  std::string json = llvm::formatv("{0}", llvm::json::Value(describeModel(model, options)));
+  auto *text = llvm::ConstantDataArray::getString(module.getContext(), json);
   llvm::GlobalVariable *variable = build.place(text, "description");
   variable->setSection(".attn.description");
   return variable;

@@ -5,6 +5,7 @@
 #include "compiler/kernels/KernelRemarks.h"
 
 #include "compiler/kernels/AssumedSizes.h"
+#include "compiler/kernels/KernelFacts.h"
 #include "compiler/kernels/LinearShape.h"
 #include "compiler/kernels/Loops.h"
 #include "dialect/AttnDialect.h"
@@ -49,8 +50,6 @@ static int64_t lastDim(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getShape().back();
 }
 
-static int64_t rankOf(Value buffer) { return cast<MemRefType>(buffer.getType()).getRank(); }
-
 /// `, then gelu, x + ...`: what a region does with an element.
 static std::string operations(Region &region, StringRef before) {
   SmallVector<std::string> texts = wordsOf(region);
@@ -64,7 +63,19 @@ enum Dependence { Nothing = 0, Query = 1, Key = 2, Pair = Query | Key };
 
 } // namespace
 
-/// What a hook computes, in the spec's words, and how many operations it takes for every pair and
+/// What a hook computes, in the spec's words.
+static std::string wordsOfHook(Region &hook) {
+  Block &block = hook.front();
+  if (StringRef words = wordsAt(block.getTerminator()->getLoc()); !words.empty())
+    return words.str();
+  SmallVector<StringRef> names;
+  for (Operation &op : block.without_terminator())
+    if (!op.hasTrait<OpTrait::ConstantLike>())
+      names.push_back(op.getName().stripDialect());
+  return llvm::join(names, " ");
+}
+
+/// What a hook computes, and how many operations it takes for every pair and
 /// for the sake of the query or the key alone, but for a score, whose product is what counts: after
 /// `own` arguments of the pair come the positions, the last two of query and key, and captures.
 static std::string describeHook(Region &hook, size_t own, size_t positions, StringRef name) {
@@ -79,7 +90,6 @@ static std::string describeHook(Region &hook, size_t own, size_t positions, Stri
     dependence[block.getArgument(own + positions - 1)] = Key;
   }
   unsigned counts[] = {0, 0, 0, 0};
-  SmallVector<StringRef> names;
   for (Operation &op : block.without_terminator()) {
     unsigned of = Nothing;
     for (Value operand : op.getOperands())
@@ -89,11 +99,8 @@ static std::string describeHook(Region &hook, size_t own, size_t positions, Stri
     if (op.hasTrait<OpTrait::ConstantLike>())
       continue;
     counts[of] += !isa<DotOp>(op);
-    names.push_back(op.getName().stripDialect());
   }
-  StringRef words = wordsAt(block.getTerminator()->getLoc());
-  std::string text =
-      ("; " + name + " ").str() + (words.empty() ? llvm::join(names, " ") : words.str());
+  std::string text = ("; " + name + " ").str() + wordsOfHook(hook);
   SmallVector<std::string> done;
   constexpr std::pair<unsigned, StringLiteral> kinds[] = {
       {Pair, "a pair"}, {Query, "a query"}, {Key, "a key"}};
@@ -133,6 +140,12 @@ static std::string describe(LinearKernelOp op) {
     return {};
   double weights = double(shape->k) * shape->n;
   std::string type = stringifyPrecision(shape->precision).str();
+  KernelFacts facts(op);
+  facts.addKnown("rows", AssumedSizes::product(op.getOut(), 0, rankOf(op.getOut()) - 1));
+  facts.add("k", shape->k), facts.add("n", shape->n);
+  facts.add("bias", bool(op.getBias()));
+  facts.add("then", llvm::json::Array(wordsOf(op.getEpilogue())));
+  facts.add("precision", type);
   return llvm::formatv(
       "linear, {0} of {1} -> {2}{3}{4}{5}, {6:f2} MB of weights{7}", rows.text("rows"), shape->k,
       shape->n, op.getBias() ? ", bias" : "", operations(op.getEpilogue(), ", then"),
@@ -159,6 +172,15 @@ static std::string describe(AttentionKernelOp op) {
         queries = Count::of(op.getOut(), batch, batch + 1),
         keys = Count::of(op.getKey(), batch, batch + 1);
   int64_t features = lastDim(op.getKey());
+  KernelFacts facts(op);
+  facts.addKnown("heads", AssumedSizes::product(op.getOut(), 0, batch));
+  facts.addKnown("queries", AssumedSizes::product(op.getOut(), batch, batch + 1));
+  facts.addKnown("keys", AssumedSizes::product(op.getKey(), batch, batch + 1));
+  facts.add("features", features), facts.add("value_features", lastDim(op.getValue()));
+  for (auto [hook, name] : {std::pair(&op.getScore(), "score"), std::pair(&op.getBias(), "bias"),
+                            std::pair(&op.getCap(), "cap"), std::pair(&op.getMask(), "mask")})
+    if (!hook->empty())
+      facts.add(name, wordsOfHook(*hook));
   // Of a mask, the tiles that it leaves say how much is done (MaskVerdicts.h).
   std::string done = op.getMask().empty() ? pairWork(op, std::nullopt) : "";
   size_t positions = batch + 2;
@@ -192,6 +214,8 @@ static std::string drawback(AttentionLowering lowering, const AttentionProblem &
 
 std::string attn::describeLowering(AttentionKernelOp op, const AttentionProblem &problem,
                                    AttentionLowering taken, bool isMeasured) {
+  KernelFacts facts(op);
+  facts.add("lowering", stringifyAttentionLowering(taken));
   if (problem.isMasked)
     return "; online, so that tiles which the mask empties are passed by";
   if (!problem.mayBeOneStrip)
@@ -202,6 +226,16 @@ std::string attn::describeLowering(AttentionKernelOp op, const AttentionProblem 
   auto estimate = [&](AttentionLowering lowering) {
     return timeText(heads * estimateLowering(problem, lowering));
   };
+  llvm::json::Array estimates;
+  for (auto lowering :
+       {AttentionLowering::Strip, AttentionLowering::Online, AttentionLowering::Unfused}) {
+    llvm::json::Object own{{"lowering", stringifyAttentionLowering(lowering)},
+                           {"ns", heads * estimateLowering(problem, lowering)}};
+    if (lowering != taken)
+      own["drawback"] = drawback(lowering, problem);
+    estimates.push_back(std::move(own));
+  }
+  facts.add("estimates", std::move(estimates));
   std::string text = "; " + stringifyAttentionLowering(taken).str();
   text += op.getLowering() ? " as asked for" : isMeasured ? " as measured" : "";
   text += " (est. " + estimate(taken);
@@ -265,7 +299,10 @@ std::string attn::joinNumbers(ArrayRef<int64_t> numbers) {
 }
 
 void attn::remarkTiled(Operation *kernel, StringRef target, StringRef text) {
-  remark::passed(kernel->getLoc(), optionsOf(kernel, "Tiled", target)) << text;
+  auto remark = remark::passed(kernel->getLoc(), optionsOf(kernel, "Tiled", target));
+  remark << text;
+  if (std::string facts = factsOf(kernel); !facts.empty())
+    remark << remark::metric(factsKey, facts);
 }
 
 void attn::remarkScalar(Operation *op, StringRef target, StringRef reason) {

@@ -245,6 +245,8 @@ void attn::forGroups(IndexBuilder index, Value count, int64_t size, ArrayRef<int
   });
 }
 
+int64_t attn::rankOf(Value memref) { return cast<MemRefType>(memref.getType()).getRank(); }
+
 int64_t attn::lineElements(Value memref) {
   constexpr int64_t lineBits = 512;
   return lineBits / cast<MemRefType>(memref.getType()).getElementTypeBitWidth();

@@ -58,6 +58,9 @@ std::optional<int64_t> constantIndex(mlir::Value value);
 int64_t leastOf(mlir::Value count);
 int64_t leastCount(mlir::Value memref, int64_t begin, int64_t end);
 
+/// How many dims a memref has.
+int64_t rankOf(mlir::Value memref);
+
 /// Elements of a memref in a cache line.
 int64_t lineElements(mlir::Value memref);
 

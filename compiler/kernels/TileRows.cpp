@@ -11,8 +11,6 @@
 using namespace mlir;
 using namespace attn;
 
-static int64_t rankOf(Value buffer) { return cast<MemRefType>(buffer.getType()).getRank(); }
-
 /// Fewer rows than this are cut into pieces for the threads, of this many columns.
 static constexpr int64_t fewRows = 16, pieceColumns = 512;
 

@@ -166,6 +166,7 @@ attn_status attn::benchEntry(const Command &command, const attn_model &model, at
                      Times::of(endToEnd),
                      gpu ? Peaks() : largerOf(before, measurePeaks(threads)),
                      &profile,
+                     &context->profile.dims(),
                      command.isProfile};
   (command.isJson ? printBenchJson : printBenchText)(result);
   return ATTN_OK;

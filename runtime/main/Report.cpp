@@ -216,6 +216,16 @@ void attn::printBenchJson(const BenchResult &result) {
               static_cast<long long>(tables.packedBytes), result.profile->flop(),
               countsText(result.profile->counts()), result.profile->bytes(),
               result.peaks.flopPerSecond, result.peaks.bytesPerSecond);
+  text.append(", \"sizes\": {");
+  bool isFirstSize = true;
+  for (int32_t d = 0; d < tables.dimCount; ++d) {
+    if (!tables.dims[d].isDynamic || size_t(d) >= result.dims->size())
+      continue;
+    text.append("%s\"%s\": %lld", isFirstSize ? "" : ", ", tables.dims[d].name,
+                static_cast<long long>((*result.dims)[size_t(d)]));
+    isFirstSize = false;
+  }
+  text.append("}");
   if (result.gpu) {
     text.append(", \"code\": \"%s\", \"device\": ", result.gpu->loaded());
     appendJsonString(text, result.gpu->name());

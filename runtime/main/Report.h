@@ -91,7 +91,8 @@ struct BenchResult {
   Times endToEnd; ///< From call to return; on a GPU with copies there and back.
   Peaks peaks;    ///< Of the CPU; 0 where they do not matter.
   const RunProfile *profile;
-  bool hasKernels; ///< whether the kernels are printed one by one
+  const Vector<int64_t> *dims; ///< the values of all dims of the model
+  bool hasKernels;             ///< whether the kernels are printed one by one
 };
 
 /// Prints a result as lines for people.

@@ -14,6 +14,7 @@
 #include "compiler/cpu/attention/FewQueriesEmitter.h"
 #include "compiler/cpu/attention/MaskVerdicts.h"
 #include "compiler/kernels/AssumedSizes.h"
+#include "compiler/kernels/KernelFacts.h"
 #include "compiler/kernels/ScoreFunction.h"
 #include "compiler/kernels/VectorizeRegion.h"
 #include "compiler/transforms/FewQueries.h"
@@ -375,6 +376,11 @@ void FewQueries::run(const CpuTiling &context) {
 }
 
 std::string FewQueries::choice() {
+  KernelFacts facts(op);
+  facts.add("lowering", "few_queries");
+  facts.append("tiles", llvm::json::Object{{"keys", tileKeys},
+                                           {"queries", llvm::json::Array{int64_t(group())}},
+                                           {"parts", parts()}});
   std::string text = op.getMask().empty() ? "online softmax over " : "online softmax over live ";
   text += std::to_string(tileKeys) + " keys, lanes of features, " + std::to_string(group()) +
           (group() == 1 ? " query" : " queries") + " at a time";

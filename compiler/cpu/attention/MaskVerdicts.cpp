@@ -6,6 +6,7 @@
 #include "dialect/Attributes.h"
 
 #include "compiler/kernels/AssumedSizes.h"
+#include "compiler/kernels/KernelFacts.h"
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/transforms/MaskIntervals.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -102,6 +103,12 @@ std::string attn::describeVerdicts(AttentionKernelOp op, ArrayRef<int64_t> queri
     counts = countTiles(op, queries, keys);
   if (!counts)
     return "; tiles are judged when running" + pairWork(op, std::nullopt) + ", as if dense";
+  KernelFacts(op).add("verdicts", llvm::json::Object{{"query_starts", llvm::json::Array(queries)},
+                                                     {"key_starts", llvm::json::Array(keys)},
+                                                     {"empty", counts->empty},
+                                                     {"full", counts->full},
+                                                     {"tested", counts->tested},
+                                                     {"pairs", counts->pairs}});
   double all = double(queries.back()) * double(keys.back());
   op->setAttr(attributes::liveShare,
               Builder(op.getContext()).getF64FloatAttr(double(counts->pairs) / all));

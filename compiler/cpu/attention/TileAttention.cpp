@@ -8,6 +8,7 @@
 #include "compiler/cpu/attention/MaskVerdicts.h"
 #include "compiler/cpu/attention/TileGroup.h"
 #include "compiler/kernels/AssumedSizes.h"
+#include "compiler/kernels/KernelFacts.h"
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/support/Errors.h"
 #include "compiler/transforms/FewQueries.h"
@@ -125,6 +126,12 @@ static std::string choice(AttentionTiling &tiling) {
                                                     : "online softmax over strips of ";
   bool isOnline = shape.lowering == AttentionLowering::Online;
   int64_t keys = isOnline ? shape.scoreKeys : constantIndex(tiling.keyCount).value_or(shape.keys);
+  KernelFacts facts(tiling.op);
+  facts.append("tiles", llvm::json::Object{{"keys", keys},
+                                           {"queries", llvm::json::Array(blockSizes(tiling))},
+                                           {"group", shape.blocks > 1 ? division.groupSize : 1},
+                                           {"packed", isPacked(tiling)},
+                                           {"tuned", !tiling.chosen.empty()}});
   text += std::to_string(keys) + " keys, blocks of " + joinNumbers(blockSizes(tiling)) + " queries";
   if (division.partQueries != tiling.queryCount)
     text += " within " + std::to_string(*constantIndex(division.partQueries));

@@ -19,6 +19,7 @@
 #include "compiler/cpu/linear/LinearEpilogue.h"
 #include "compiler/cpu/linear/PanelShare.h"
 #include "compiler/cpu/vectors/TileRegisters.h"
+#include "compiler/kernels/KernelFacts.h"
 #include "compiler/kernels/LinearShape.h"
 #include "compiler/transforms/TargetModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -232,6 +233,10 @@ void AmxTiler::run() {
 FailureOr<std::string> attn::tileLinearAmx(LinearKernelOp op, const LinearShape &shape,
                                            const CpuTiling &context, const OpBuilder &builder) {
   AmxTiler(op, shape, context, builder).run();
+  KernelFacts(op).append("tiles", llvm::json::Object{{"rows", llvm::json::Array{16, 32}},
+                                                     {"columns", shape.width},
+                                                     {"panel", shape.width},
+                                                     {"registers", "amx"}});
   return std::string("tile registers of 16 or 32 x 48");
 }
 

@@ -17,6 +17,7 @@
 #include "compiler/cpu/linear/Linear.h"
 #include "compiler/cpu/linear/LinearTiling.h"
 #include "compiler/cpu/linear/PanelShare.h"
+#include "compiler/kernels/KernelFacts.h"
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/transforms/TargetModel.h"
 #include "dialect/Reasons.h"
@@ -357,6 +358,13 @@ void LinearTiler::run() {
 }
 
 std::string LinearTiler::choice() const {
+  KernelFacts(op).append("tiles", llvm::json::Object{{"rows", llvm::json::Array(rowSizes)},
+                                                     {"columns", columns},
+                                                     {"panel", shape.width},
+                                                     {"steps", depth},
+                                                     {"parts", parts},
+                                                     {"group", tiling.groupBlocks},
+                                                     {"tuned", !chosen.empty()}});
   std::string text =
       (llvm::Twine("tiles of ") + joinNumbers(rowSizes) + " x " + llvm::Twine(columns)).str();
   if (parts > 1)

@@ -3,6 +3,7 @@
 // What the assembler said of a model's kernels to remarks and warnings at their places in the spec.
 #include "compiler/gpu/ptx/AssemblyRemarks.h"
 
+#include "compiler/kernels/KernelFacts.h"
 #include "compiler/target/GpuOccupancy.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
@@ -20,13 +21,27 @@ static const AssembledKernel *findKernel(const Assembly *assembly, llvm::StringR
   return found == assembly->kernels.end() ? nullptr : &*found;
 }
 
-static std::string describe(const GpuTarget &target, const GpuKernelInfo &info,
+namespace {
+
+/// The blocks of a kernel that a multiprocessor holds.
+struct Blocks {
+  Blocks(const GpuTarget &target, const GpuKernelInfo &info, const AssembledKernel *assembled)
+      : shared(info.sharedBytes + (assembled ? assembled->sharedBytes : 0)) {
+    BlockNeeds needs{info.threads, std::nullopt, shared, info.blocks};
+    if (assembled)
+      needs.registers = assembled->registers;
+    occupancy = Occupancy::of(target, needs);
+  }
+
+  int64_t shared; ///< bytes
+  Occupancy occupancy;
+};
+
+} // namespace
+
+static std::string describe(const GpuKernelInfo &info, const Blocks &blocks,
                             const AssembledKernel *assembled) {
-  int64_t shared = info.sharedBytes + (assembled ? assembled->sharedBytes : 0);
-  BlockNeeds needs{info.threads, std::nullopt, shared, info.blocks};
-  if (assembled)
-    needs.registers = assembled->registers;
-  Occupancy occupancy = Occupancy::of(target, needs);
+  const auto &[shared, occupancy] = blocks;
   // Registers, which only the assembler knows, may leave fewer.
   std::string text =
       llvm::formatv("`{0}` in PTX: {1} threads, {2}{3} {4} a multiprocessor ({5})", info.name,
@@ -49,6 +64,24 @@ static std::string describe(const GpuTarget &target, const GpuKernelInfo &info,
   return text + quotients;
 }
 
+static std::string factsText(const GpuKernelInfo &info, const Blocks &blocks,
+                             const AssembledKernel *assembled) {
+  llvm::json::Object facts{{"ptx", info.name},
+                           {"threads", info.threads},
+                           {"blocks", blocks.occupancy.blocks},
+                           {"limit", blocks.occupancy.limit},
+                           {"shared_bytes", blocks.shared},
+                           {"assembled", assembled != nullptr}};
+  if (!info.cost.empty())
+    facts["cost"] = info.cost;
+  if (assembled) {
+    facts["registers"] = assembled->registers;
+    facts["spill_stores"] = assembled->spillStores, facts["spill_loads"] = assembled->spillLoads;
+    facts["stack_bytes"] = assembled->stackBytes;
+  }
+  return llvm::formatv("{0}", llvm::json::Value(std::move(facts)));
+}
+
 static void warnOf(const AssembledKernel &kernel, Location loc, llvm::StringRef chip) {
   if (kernel.spillStores || kernel.spillLoads)
     emitWarning(loc) << "kernel `" << kernel.name << "` spills registers on " << chip << ": "
@@ -63,10 +96,12 @@ void attn::remarkAssembly(Location model, const GpuCode &code, const Assembly *a
   for (const GpuKernelInfo &info : code.kernels) {
     const AssembledKernel *assembled = findKernel(assembly, info.name);
     Location loc = info.location;
+    Blocks blocks(*code.target, info, assembled);
     remark::passed(loc, remark::RemarkOpts::name(assembled ? "Assembled" : "Generated")
                             .category(code.target->name)
                             .function(info.kernel))
-        << describe(*code.target, info, assembled);
+        << describe(info, blocks, assembled)
+        << remark::metric(factsKey, factsText(info, blocks, assembled));
     if (assembled)
       warnOf(*assembled, loc, code.target->name);
   }

@@ -2,6 +2,9 @@
 //
 // The slots of a function's frame in the workspace, and where they begin.
 #include "compiler/transforms/plan/Frame.h"
+#include "dialect/Attributes.h"
+#include "dialect/Locations.h"
+#include "dialect/Reasons.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -35,6 +38,7 @@ Value Frame::take(const SizePolynomial &bytes, Type element, Operation *last) {
 
 void Frame::releaseAfter(Operation *op) {
   ++step;
+  steps.push_back(op->getLoc());
   for (Buffer &buffer : buffers)
     if (buffer.last == op && buffer.end > step)
       buffer.end = step;
@@ -88,13 +92,39 @@ std::vector<Frame::Slot> Frame::assign() const {
   return slots;
 }
 
+void Frame::describe(ArrayRef<Slot> slots) {
+  Builder own(function.getContext());
+  SmallVector<Attribute> sizes, described;
+  for (auto [number, slot] : llvm::enumerate(slots)) {
+    sizes.push_back(slot.bytes.attribute(own));
+    for (size_t i : slot.buffers) {
+      const Buffer &buffer = buffers[i];
+      Location at = buffer.begin < steps.size() ? steps[buffer.begin] : function.getLoc();
+      size_t until = std::min(buffer.end, step);
+      described.push_back(own.getDictionaryAttr(
+          {own.getNamedAttr("slot", own.getI64IntegerAttr(int64_t(number))),
+           own.getNamedAttr("bytes", buffer.bytes.attribute(own)),
+           own.getNamedAttr("from", own.getI64IntegerAttr(int64_t(buffer.begin))),
+           own.getNamedAttr("until", own.getI64IntegerAttr(int64_t(until))),
+           own.getNamedAttr("at", own.getStringAttr(placeText(at)))}));
+    }
+  }
+  function->setAttr(
+      attributes::frame,
+      own.getDictionaryAttr({own.getNamedAttr("slots", own.getArrayAttr(sizes)),
+                             own.getNamedAttr("buffers", own.getArrayAttr(described))}));
+}
+
 SizePolynomial Frame::resolve(function_ref<Value(StringRef)> dim) {
   Location loc = function.getLoc();
   builder.setInsertionPointToStart(&function.getBody().front());
   Value offset = arith::ConstantIndexOp::create(builder, loc, 0);
   SizePolynomial frame;
   SmallVector<Value> placeholders;
-  for (const Slot &slot : assign()) {
+  std::vector<Slot> slots = assign();
+  if (wantsReasons(function))
+    describe(slots);
+  for (const Slot &slot : slots) {
     for (size_t number : slot.buffers) {
       buffers[number].offset.replaceAllUsesWith(offset);
       placeholders.push_back(buffers[number].offset);

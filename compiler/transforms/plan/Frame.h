@@ -65,6 +65,10 @@ private:
   std::vector<Slot> assign() const;
   /// The slot that fits a buffer best; a new one where all are taken.
   Slot &slotFor(const Buffer &buffer, std::vector<Slot> &slots) const;
+  /// Says of the function how its frame is divided (attributes::frame): `slots` are bytes,
+  /// `buffers` have the number of their `slot`, their `bytes`, the steps `from` which and `until`
+  /// which they are needed, and the place `at` of the op that took them.
+  void describe(llvm::ArrayRef<Slot> slots);
   mlir::Value at(mlir::Value offset, mlir::Type element);
 
   mlir::OpBuilder &builder;
@@ -73,6 +77,7 @@ private:
   std::function<SizePolynomial(const SizePolynomial &)> most;
   std::vector<Buffer> buffers;
   size_t step = 0;
+  llvm::SmallVector<mlir::Location> steps; ///< of the ops that they are, as far as they are done
   llvm::DenseMap<mlir::Value, size_t> bufferAt; // by pointers
   bool usedReleased = false;
 };

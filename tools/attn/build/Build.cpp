@@ -5,6 +5,7 @@
 #include "Build.h"
 #include "TuningFile.h"
 #include "compiler/emit/ModelInfo.h"
+#include "dialect/Locations.h"
 #include "dialect/WeightFormat.h"
 #include "mlir/IR/Diagnostics.h"
 #include "tools/attn/support/Report.h"
@@ -110,6 +111,7 @@ static int readCompileOptions(const opt::InputArgList &args, bool onlyLooks,
   if (!number)
     return fail(Usage, "`-O" + level + "`: expected -O0 to -O3");
   options.optLevel = unsigned(*number);
+  options.debugLines = args.hasArg(OPT_g);
   options.dumpStages = args.getLastArgValue(OPT_dump_stages).str();
   options.kernel = args.getLastArgValue(OPT_kernel).str();
   options.gpuBulkStores = args.hasArg(OPT_gpu_bulk_stores);
@@ -141,16 +143,6 @@ int findAssembler(CompileOptions &options) {
     return fail(Environment, toString(found.takeError()));
   options.ptxas = std::move(*found);
   return Ok;
-}
-
-/// "vit.attn:16:5", or nothing.
-static std::string placeText(mlir::Location location) {
-  auto place = location->findInstanceOf<mlir::FileLineColLoc>();
-  if (!place)
-    return "";
-  return (place.getFilename().getValue() + ":" + Twine(place.getLine()) + ":" +
-          Twine(place.getColumn()))
-      .str();
 }
 
 void DiagnosticPrinter::print(mlir::Diagnostic &diagnostic) {

@@ -5,9 +5,9 @@
 
 #include "attn/attn.h"
 #include "dialect/AttnDialect.h"
+#include "dialect/Locations.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Path.h"
 
 namespace attn::tool {
 
@@ -25,16 +25,6 @@ static int32_t dtypeOf(mlir::Type type) {
   if (type.isInteger(64))
     return ATTN_I64;
   return ATTN_F32;
-}
-
-/// "vit.attn:16:5"
-static std::string locationText(mlir::Location location) {
-  auto place = location->findInstanceOf<mlir::FileLineColLoc>();
-  if (!place)
-    return "";
-  return (llvm::sys::path::filename(place.getFilename().getValue()) + ":" +
-          llvm::Twine(place.getLine()) + ":" + llvm::Twine(place.getColumn()))
-      .str();
 }
 
 std::vector<WantedTensor> wantedTensors(mlir::ModuleOp model) {
@@ -55,7 +45,7 @@ std::vector<WantedTensor> wantedTensors(mlir::ModuleOp model) {
     }
     WantedTensor tensor;
     tensor.pattern = source.getPattern().str();
-    tensor.location = locationText(param.getLoc());
+    tensor.location = shortPlaceText(param.getLoc());
     tensor.dtype = dtypeOf(mlir::cast<mlir::RankedTensorType>(param.getType()).getElementType());
     tensor.layers = int32_t(param.getLayers().value_or(0));
     tensor.isOptional = param.getOptional();

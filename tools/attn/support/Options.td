@@ -14,7 +14,7 @@ def bench : SubCommand<"bench", "Time an entry of a spec or of an artifact",
 def verify : SubCommand<"verify", "Compare compiled code with the reference interpreter, or with given outputs",
                         "attn verify SPEC [--weights FILE] [--input NAME=FILE ...] [--against FILE]">;
 def explain : SubCommand<"explain", "Say what was fused, which lowering was chosen for each op, and why",
-                         "attn explain SPEC [--target LEVEL] [--set-size DIM=N]">;
+                         "attn explain SPEC [--target LEVEL] [--set-size DIM=N] [--times FILE] [--json]">;
 def inspect : SubCommand<"inspect", "Show what an artifact or a checkpoint holds, without running it",
                          "attn inspect ARTIFACT|CHECKPOINT [--json]">;
 def import : SubCommand<"import", "Write a spec from a checkpoint (a folder, a GGUF file, one of llama2.c) or from an ONNX file",
@@ -45,6 +45,8 @@ multiclass Valued<string name, list<SubCommand> verbs, string help, string meta,
   def NAME : Separate<["--"], name, verbs>, HelpText<help>, MetaVarName<meta>, Group<group>;
   def NAME#_eq : Joined<["--"], name#"=", verbs>, Alias<!cast<Option>(NAME)>;
 }
+
+def g : Flag<["-"], "g", [compile]>, HelpText<"Say in objects, libraries and programs which lines of the spec their code is of (DWARF), for perf, gdb and addr2line">, Group<options_Code>;
 
 // The options of compiled programs that verbs take: the build writes them from runtime/main/ProgramOptions.def.
 include "ProgramOptions.td"
@@ -86,6 +88,7 @@ defm map_row : Valued<"map-row", [run], "Draw one query of a map", "N", options_
 defm map_grid : Valued<"map-grid", [run], "Draw the last Y * X keys of that query (0) as the patches of a picture", "YxX", options_Maps>;
 def map_image : Switch<"map-image", [run], "Draw the pictures that went in before their maps", options_Maps>;
 
+defm times : Valued<"times", [explain], "Show what each kernel took in a run that `attn bench --profile --json` wrote to FILE (`-`: standard input), the slowest first, at its sizes", "FILE", options_Comparison>;
 def values : Switch<"values", [check], "Show of each tensor of --weights its least, greatest and mean value, NaN and outliers", options_Comparison>;
 defm against : Valued<"against", [verify], "Compare with this .npy file instead of the reference interpreter", "FILE", options_Comparison>;
 def each_tap : Switch<"each-tap", [verify], "Compare every named intermediate (`let`), too", options_Comparison>;

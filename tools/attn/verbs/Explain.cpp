@@ -4,7 +4,9 @@
 #include "Verbs.h"
 #include "tools/attn/build/Build.h"
 #include "tools/attn/build/LiveShares.h"
-#include "tools/attn/build/RemarkPrinter.h"
+#include "tools/attn/explain/Explanation.h"
+#include "tools/attn/explain/ExplanationText.h"
+#include "tools/attn/explain/MeasuredRun.h"
 #include "tools/attn/support/Report.h"
 #include "tools/attn/support/Reproducer.h"
 
@@ -14,7 +16,7 @@ namespace attn::tool {
 
 int runExplain(const opt::InputArgList &args) {
   CompileOptions options;
-  RemarkPrinter remarks;
+  Remarks remarks;
   Spec spec;
   if (!remarks.listenTo(spec.context()))
     return internalError();
@@ -24,14 +26,34 @@ int runExplain(const opt::InputArgList &args) {
     return code;
   if (int code = assumeSizes(spec.module(), args))
     return code;
+  MeasuredRun run;
+  bool isTimed = args.hasArg(OPT_times);
+  if (isTimed) {
+    if (int code = run.read(args.getLastArgValue(OPT_times)))
+      return code;
+    if (int code = run.assumeSizes(spec.module()))
+      return code;
+  }
   DiagnosticPrinter errors(spec.context());
   CompileOptions ofCpus = options;
   ofCpus.targets = options.targets.onlyLevels();
-  bool isDone =
-      (ofCpus.targets.levels.empty() || !lowerTo(spec.module(), Stage::Kernels, ofCpus).empty()) &&
-      succeeded(explainGpus(spec.module(), options));
-  remarks.print();
-  return isDone ? int(Ok) : errors.failure();
+  SmallVector<Staged> lowered;
+  bool isDone = (ofCpus.targets.levels.empty() ||
+                 !(lowered = lowerTo(spec.module(), Stage::Kernels, ofCpus)).empty()) &&
+                succeeded(explainGpus(spec.module(), options, lowered));
+  if (!isDone)
+    return errors.failure();
+  json::Object explanation = explain(spec, options, lowered, remarks);
+  if (isTimed)
+    if (int code = run.addTo(explanation))
+      return code;
+  if (usesJsonDiagnostics())
+    printReasons(remarks, errs());
+  if (args.hasArg(OPT_json))
+    outs() << json::Value(std::move(explanation)) << '\n';
+  else
+    printExplanation(explanation, /*withReasons=*/!usesJsonDiagnostics(), outs());
+  return Ok;
 }
 
 } // namespace attn::tool

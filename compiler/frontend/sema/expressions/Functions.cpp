@@ -146,7 +146,7 @@ const Expr *droppedOut(Sema &sema, const CallExpr &call) {
     return nullptr;
   }
   if (*p != 0) {
-    auto options = mlir::remark::RemarkOpts::name("Dropout").category("any CPU");
+    auto options = mlir::remark::RemarkOpts::name("Dropout").category("all targets");
     if (!sema.function.frames.empty())
       options = options.function(sema.function.frames.back().function.getSymName());
     mlir::remark::analysis(locate(sema, call.range, "dropout"), options)
