@@ -143,7 +143,7 @@ class Checker:
 
     def check(self, program, preload, out):
         self.check_help([program, "--help"], self.options, is_all=True)
-        for verb in ("check", "compile", "run", "bench", "verify", "explain", "inspect", "tokenize"):
+        for verb in ("check", "compile", "run", "bench", "verify", "explain", "diff", "inspect", "tokenize"):
             self.check_help(["attn", verb, "--help"], [option for option in self.options if verb in option[2]], is_all=False)
         self.check_parsing(program)
         self.check_forwarding(program, preload, out)

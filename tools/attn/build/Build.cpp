@@ -122,13 +122,13 @@ static int readCompileOptions(const opt::InputArgList &args, bool onlyLooks,
 }
 
 int loadForCompiling(const opt::InputArgList &args, CompileOptions &options, Spec &spec,
-                     bool onlyLooks) {
+                     bool onlyLooks, StringRef path) {
   if (int code = readPrecision(args, options))
     return code;
   mlir::DialectRegistry registry;
   registerDialects(registry);
   spec.context().appendDialectRegistry(registry);
-  if (int code = spec.load(args))
+  if (int code = spec.load(args, path))
     return code;
   if (auto said = spec.module()->getAttrOfType<PrecisionAttr>(attributes::precision))
     options.precision = said.getValue();

@@ -17,9 +17,10 @@ class LLJIT;
 namespace attn::tool {
 
 /// Reads how to compile, then the spec. `onlyLooks`: nothing is made that would run, so that
-/// targets need no CPU among them. 0, or an exit code after an error has been printed.
+/// targets need no CPU among them. `path`: of the spec, where `args` name others. 0, or an exit
+/// code after an error has been printed.
 int loadForCompiling(const llvm::opt::InputArgList &args, CompileOptions &options, Spec &spec,
-                     bool onlyLooks = false);
+                     bool onlyLooks = false, llvm::StringRef path = "");
 
 /// Looks for an assembler where there is code for GPUs. 0, or an exit code after an error.
 int findAssembler(CompileOptions &options);

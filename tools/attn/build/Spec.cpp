@@ -61,8 +61,9 @@ std::string Spec::weights(const opt::InputArgList &args) {
   return file.str().str();
 }
 
-int Spec::load(const opt::InputArgList &args) {
-  StringRef path = onlyFile(args, "spec");
+int Spec::load(const opt::InputArgList &args, StringRef path) {
+  if (path.empty())
+    path = onlyFile(args, "spec");
   if (path.empty())
     return Usage;
   if (int code = parseSets(args, options))

@@ -20,9 +20,9 @@ class Spec {
 public:
   Spec();
   ~Spec();
-  /// The spec that `args` name, with `--set` and `--config`. 0, or an exit code after all its
-  /// errors have been printed.
-  int load(const llvm::opt::InputArgList &args);
+  /// The spec at `path`, else the one that `args` name, with `--set` and `--config`. 0, or an exit
+  /// code after all its errors have been printed.
+  int load(const llvm::opt::InputArgList &args, llvm::StringRef path = "");
   /// The same of a spec's text, which messages call `name`.
   int loadText(llvm::StringRef name, llvm::StringRef text);
   /// The same as `load`, with every `let` a further output of its entry (FrontendOptions::taps);

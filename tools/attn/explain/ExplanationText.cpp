@@ -13,8 +13,7 @@ using namespace llvm;
 
 namespace attn::tool {
 
-/// The members of a list that are objects; none where there is no list.
-static std::vector<const json::Object *> objects(const json::Array *list) {
+std::vector<const json::Object *> objects(const json::Array *list) {
   std::vector<const json::Object *> found;
   if (list)
     for (const json::Value &value : *list)
@@ -23,12 +22,11 @@ static std::vector<const json::Object *> objects(const json::Array *list) {
   return found;
 }
 
-static StringRef text(const json::Object &object, StringRef name) {
+StringRef text(const json::Object &object, StringRef name) {
   return object.getString(name).value_or("");
 }
 
-/// A number of a unit, with the prefix that leaves up to four digits: "63.1 ms", "12.3 GFLOP".
-static std::string quantity(double number, StringRef unit) {
+std::string quantity(double number, StringRef unit) {
   constexpr std::pair<double, StringLiteral> prefixes[] = {
       {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}, {1e-3, "m"}, {1e-6, "u"}};
   for (auto [factor, prefix] : prefixes)

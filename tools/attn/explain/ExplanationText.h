@@ -9,6 +9,15 @@
 
 namespace attn::tool {
 
+/// The members of a list that are objects; none where there is no list.
+std::vector<const llvm::json::Object *> objects(const llvm::json::Array *list);
+
+/// A member that is text; empty where there is none.
+llvm::StringRef text(const llvm::json::Object &object, llvm::StringRef name);
+
+/// A number of a unit, with the prefix that leaves up to four digits: "63.1 ms", "12.3 GFLOP".
+std::string quantity(double number, llvm::StringRef unit);
+
 /// Prints kernels, under the CPU level or GPU they are for, with their places in the spec and the
 /// reasons why something was not done; behind them reasons that no kernel has. `withReasons`: else
 /// those are printed elsewhere.

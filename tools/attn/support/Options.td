@@ -15,6 +15,8 @@ def verify : SubCommand<"verify", "Compare compiled code with the reference inte
                         "attn verify SPEC [--weights FILE] [--input NAME=FILE ...] [--against FILE]">;
 def explain : SubCommand<"explain", "Say what was fused, which lowering was chosen for each op, and why",
                          "attn explain SPEC [--target LEVEL] [--set-size DIM=N] [--times FILE] [--json]">;
+def diff : SubCommand<"diff", "Say what became otherwise of the kernels of two specs, or of one for two targets",
+                      "attn diff SPEC|JSON [SPEC|JSON] [--target LEVELS] [--set-size DIM=N] [--json]">;
 def inspect : SubCommand<"inspect", "Show what an artifact or a checkpoint holds, without running it",
                          "attn inspect ARTIFACT|CHECKPOINT [--json]">;
 def import : SubCommand<"import", "Write a spec from a checkpoint (a folder, a GGUF file, one of llama2.c) or from an ONNX file",
@@ -24,9 +26,9 @@ def tokenize : SubCommand<"tokenize", "Show the tokens of a text, or the text of
 def fmt : SubCommand<"fmt", "Format specs in place; `-` formats standard input to standard output",
                      "attn fmt SPEC... [--check]">;
 
-defvar specVerbs = [check, compile, run, bench, verify, explain];
-defvar setVerbs = [check, compile, run, bench, verify, explain, import];
-defvar codeVerbs = [compile, run, bench, verify, explain];
+defvar specVerbs = [check, compile, run, bench, verify, explain, diff];
+defvar setVerbs = [check, compile, run, bench, verify, explain, diff, import];
+defvar codeVerbs = [compile, run, bench, verify, explain, diff];
 
 // What the help of a verb puts under one heading. Options.cpp has the order. Those of `programs` are passed on by `attn run` and `attn bench`.
 def programs : OptionGroup<"programs">;
@@ -56,7 +58,7 @@ def help : Flag<["--"], "help">, HelpText<"Print this">, Group<options_Tool>;
 def help_h : Flag<["-"], "h">, Alias<help>;
 def help_all : Flag<["--"], "help-all">, HelpText<"Print this, with the options for developers of Attn">, Group<options_Tool>;
 def version : Flag<["--"], "version">, HelpText<"Print the version">, Group<options_Tool>;
-defm diagnostics : Valued<"diagnostics", [check, compile, run, bench, verify, explain, fmt],
+defm diagnostics : Valued<"diagnostics", [check, compile, run, bench, verify, explain, diff, fmt],
                           "How errors are written: text (default) or json, one object a line", "FORM", options_Tool>;
 
 def o : JoinedOrSeparate<["-"], "o", [compile, import]>, HelpText<"Where to write; `-` is standard output">,

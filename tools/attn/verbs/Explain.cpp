@@ -14,13 +14,14 @@ using namespace llvm;
 
 namespace attn::tool {
 
-int runExplain(const opt::InputArgList &args) {
+/// Explains a spec, and keeps the remarks on it.
+static int explainSpec(const opt::InputArgList &args, StringRef path, Remarks &remarks,
+                       json::Object &explanation) {
   CompileOptions options;
-  Remarks remarks;
   Spec spec;
   if (!remarks.listenTo(spec.context()))
     return internalError();
-  if (int code = loadForCompiling(args, options, spec, /*onlyLooks=*/true))
+  if (int code = loadForCompiling(args, options, spec, /*onlyLooks=*/true, path))
     return code;
   if (int code = findAssembler(options))
     return code;
@@ -43,10 +44,26 @@ int runExplain(const opt::InputArgList &args) {
                 succeeded(explainGpus(spec.module(), options, lowered));
   if (!isDone)
     return errors.failure();
-  json::Object explanation = explain(spec, options, lowered, remarks);
-  if (isTimed)
-    if (int code = run.addTo(explanation))
-      return code;
+  // The spec, whose texts the object refers to, does not outlive this.
+  std::string text;
+  raw_string_ostream(text) << json::Value(explain(spec, options, lowered, remarks));
+  explanation = *cantFail(json::parse(text)).getAsObject();
+  return isTimed ? run.addTo(explanation) : int(Ok);
+}
+
+int explainSpec(const opt::InputArgList &args, StringRef path, json::Object &explanation) {
+  Remarks remarks;
+  return explainSpec(args, path, remarks, explanation);
+}
+
+int runExplain(const opt::InputArgList &args) {
+  StringRef path = onlyFile(args, "spec");
+  if (path.empty())
+    return Usage;
+  Remarks remarks;
+  json::Object explanation;
+  if (int code = explainSpec(args, path, remarks, explanation))
+    return code;
   if (usesJsonDiagnostics())
     printReasons(remarks, errs());
   if (args.hasArg(OPT_json))

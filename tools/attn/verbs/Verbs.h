@@ -15,10 +15,16 @@ int runRun(const llvm::opt::InputArgList &args);
 int runBench(const llvm::opt::InputArgList &args);
 int runVerify(const llvm::opt::InputArgList &args);
 int runExplain(const llvm::opt::InputArgList &args);
+int runDiff(const llvm::opt::InputArgList &args);
 int runInspect(const llvm::opt::InputArgList &args);
 int runImport(const llvm::opt::InputArgList &args);
 int runTokenize(const llvm::opt::InputArgList &args);
 int runFmt(const llvm::opt::InputArgList &args);
+
+/// What `attn explain --json` prints of a spec, with the options in `args` but not their file. 0,
+/// or an exit code after an error.
+int explainSpec(const llvm::opt::InputArgList &args, llvm::StringRef path,
+                llvm::json::Object &explanation);
 
 /// Prints what of the settings of a folder's tokenizer is left out, or is not done.
 void noteTokenizer(llvm::StringRef path);

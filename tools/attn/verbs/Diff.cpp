@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `attn diff`: what became otherwise of the kernels of two specs, or of one for two targets.
+#include "Verbs.h"
+#include "tools/attn/explain/ExplanationDiff.h"
+#include "tools/attn/support/Report.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace attn::tool {
+
+/// The explanation of a spec, or what `attn explain --json` wrote to a file. 0, or an exit code
+/// after an error.
+static int read(const opt::InputArgList &args, const std::string &path, json::Object &explanation) {
+  auto buffer = MemoryBuffer::getFile(path);
+  if (!buffer)
+    return fail(Environment, "cannot read `" + path + "`: " + buffer.getError().message());
+  if (!(*buffer)->getBuffer().ltrim().starts_with("{"))
+    return explainSpec(args, path, explanation);
+  auto value = json::parse((*buffer)->getBuffer());
+  const json::Object *object = value ? value->getAsObject() : nullptr;
+  if (!value)
+    consumeError(value.takeError());
+  if (!object || object->getString("schema") != "attn.explain" || !object->getArray("targets"))
+    return fail(BadInput, "`" + path + "` is neither a spec nor what `attn explain --json` prints");
+  explanation = *object;
+  return Ok;
+}
+
+/// Its targets, with what they are called in the difference.
+static std::vector<ExplainedTarget> targetsOf(const json::Object &explanation) {
+  std::vector<ExplainedTarget> targets;
+  const json::Object *model = explanation.getObject("model");
+  for (const json::Value &value : *explanation.getArray("targets"))
+    if (const json::Object *target = value.getAsObject()) {
+      StringRef precision = model ? model->getString("precision").value_or("") : "";
+      targets.push_back({(explanation.getString("spec").value_or("") + " for " +
+                          target->getString("name").value_or("") + ", " + precision)
+                             .str(),
+                         target});
+    }
+  return targets;
+}
+
+int runDiff(const opt::InputArgList &args) {
+  std::vector<std::string> files = args.getAllArgValues(OPT_INPUT);
+  if (files.empty() || files.size() > 2)
+    return fail(Usage, "expected one or two files, not " + std::to_string(files.size()),
+                "a spec, or what `attn explain --json` has written; of one file its two targets "
+                "are compared");
+  json::Object explanations[2];
+  std::vector<ExplainedTarget> targets;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (int code = read(args, files[i], explanations[i]))
+      return code;
+    std::vector<ExplainedTarget> own = targetsOf(explanations[i]);
+    size_t wanted = files.size() == 1 ? 2 : 1;
+    if (own.size() != wanted)
+      return fail(Usage,
+                  "`" + files[i] + "` is for " + std::to_string(own.size()) +
+                      (own.size() == 1 ? " target, not " : " targets, not ") +
+                      std::to_string(wanted),
+                  wanted == 2 ? "name two, `--target=x86-64-v3,x86-64-v4`, or a second file"
+                              : "name one by `--target`");
+    targets.insert(targets.end(), own.begin(), own.end());
+  }
+  json::Object found = difference(targets[0], targets[1]);
+  if (args.hasArg(OPT_json))
+    outs() << json::Value(json::Object(found)) << '\n';
+  else
+    printDifference(found, outs());
+  return areSame(found) ? Ok : Differs;
+}
+
+} // namespace attn::tool
