@@ -37,6 +37,27 @@ SmallVector<std::string> attn::placeTexts(Location loc) {
   return texts;
 }
 
+Location attn::withPart(Location loc, StringRef part, std::optional<Location> place) {
+  if (!place)
+    return loc;
+  MLIRContext *context = loc.getContext();
+  return FusedLoc::get({loc, *place}, DictionaryAttr::get(context, {{part, *place}}), context);
+}
+
+Location attn::partAt(Location loc, StringRef part) {
+  std::optional<Location> place;
+  loc->walk([&](Location own) {
+    auto fused = dyn_cast<FusedLoc>(own);
+    auto parts = fused ? dyn_cast_or_null<DictionaryAttr>(fused.getMetadata()) : DictionaryAttr();
+    if (auto known = parts ? parts.getAs<LocationAttr>(part) : LocationAttr()) {
+      place = known;
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return place.value_or(loc);
+}
+
 Location attn::inWords(Location loc, StringRef words) {
   if (words.empty())
     return loc;

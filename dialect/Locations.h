@@ -4,6 +4,7 @@
 #pragma once
 
 #include "mlir/IR/Operation.h"
+#include <optional>
 #include <string>
 
 namespace attn {
@@ -15,6 +16,22 @@ std::string placeText(mlir::Location loc);
 std::string shortPlaceText(mlir::Location loc);
 /// All of its places, each once, the first one first.
 llvm::SmallVector<std::string> placeTexts(mlir::Location loc);
+
+/// Parts of an attention that have places of their own.
+namespace attentionParts {
+/// The product of query and key.
+inline constexpr llvm::StringLiteral score = "score";
+/// What makes weights of scores.
+inline constexpr llvm::StringLiteral weight = "weight";
+} // namespace attentionParts
+
+/// A location that also says where a part of the op stands: the `weight` of an attention. No place
+/// leaves it as it is.
+mlir::Location withPart(mlir::Location loc, llvm::StringRef part,
+                        std::optional<mlir::Location> place);
+
+/// Where a part of an op stands; the location itself where it does not say.
+mlir::Location partAt(mlir::Location loc, llvm::StringRef part);
 
 /// A location that also says what the spec has there: "gelu", "causal and window(256, 0)". No words
 /// leave it as it is.

@@ -8,11 +8,14 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/CodeGen/CodeGenTargetMachineImpl.h"
+#include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineModuleInfo.h"
 #include "llvm/CodeGen/Passes.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -169,6 +172,67 @@ static void storeSingleLanes(llvm::Module &module) {
   }
 }
 
+static bool hasLine(const llvm::DebugLoc &place) { return place && place.getLine() != 0; }
+
+/// LLVM drops the places of what is shared by several instructions: it gets that of a user.
+static void giveLines(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    if (function.getSubprogram())
+      for (llvm::BasicBlock *block : llvm::post_order(&function))
+        for (llvm::Instruction &instruction : llvm::reverse(*block)) {
+          if (hasLine(instruction.getDebugLoc()))
+            continue;
+          for (llvm::User *user : instruction.users())
+            if (auto *known = llvm::dyn_cast<llvm::Instruction>(user);
+                known && hasLine(known->getDebugLoc())) {
+              instruction.setDebugLoc(known->getDebugLoc());
+              break;
+            }
+        }
+}
+
+namespace {
+
+/// Gives what the code generator adds, spills for one, the place of what stands in front of it in
+/// its block, else of what comes next.
+class GiveLines : public llvm::MachineFunctionPass {
+public:
+  GiveLines() : MachineFunctionPass(ID) {}
+  llvm::StringRef getPassName() const override { return "Lines of the spec"; }
+  void getAnalysisUsage(llvm::AnalysisUsage &usage) const override {
+    usage.setPreservesAll();
+    MachineFunctionPass::getAnalysisUsage(usage);
+  }
+
+  bool runOnMachineFunction(llvm::MachineFunction &function) override {
+    if (!function.getFunction().getSubprogram())
+      return false;
+    llvm::DebugLoc last;
+    for (llvm::MachineBasicBlock &block : llvm::reverse(function)) {
+      llvm::DebugLoc before;
+      fill(block, before);
+      fill(llvm::reverse(block), last);
+    }
+    return true;
+  }
+
+private:
+  static char ID;
+
+  /// Instructions without a line get that of the last one before them, at first `last`.
+  template <typename Range> static void fill(Range &&instructions, llvm::DebugLoc &last) {
+    for (llvm::MachineInstr &instruction : instructions)
+      if (hasLine(instruction.getDebugLoc()))
+        last = instruction.getDebugLoc();
+      else if (last)
+        instruction.setDebugLoc(last);
+  }
+};
+
+char GiveLines::ID = 0;
+
+} // namespace
+
 /// Adds what turns a module's functions into a file. addPassesToEmitFile of the machine would
 /// follow the places of variables, too, of which there are none: only lines.
 static void addCodeGenerator(llvm::legacy::PassManager &passes,
@@ -181,6 +245,7 @@ static void addCodeGenerator(llvm::legacy::PassManager &passes,
   passes.add(info);
   bool isBroken = config->addISelPasses();
   config->addMachinePasses();
+  passes.add(new GiveLines); // the passes own it
   config->setInitialized();
   if (isBroken || machine.addAsmPrinter(passes, os, nullptr, type, info->getMMI().getContext()))
     llvm::report_fatal_error("the code generator cannot write files");
@@ -193,6 +258,7 @@ static llvm::SmallVector<char, 0> generate(llvm::Module &module, llvm::TargetMac
   module.setDataLayout(machine.createDataLayout());
   optimise(module, machine, optLevel);
   storeSingleLanes(module);
+  giveLines(module);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream os(bytes);
   llvm::legacy::PassManager passes;

@@ -134,6 +134,7 @@ Value FewQueries::addUp(SmallVector<Value> rows) {
 
 /// The products of a query with as many keys as a vector has lanes; behind the last key, with that.
 Value FewQueries::products(Value queryRow, Value firstKey) {
+  AtPart part(*this, attentionParts::score);
   SmallVector<Value> own, sums;
   int64_t count = vectorsOf(features);
   for (int64_t i = 0; i < count; ++i)
@@ -222,6 +223,7 @@ void FewQueries::scores(Value queryRow, Value firstKey, Value inTile, Value keys
 
 /// Scores of a tile become weights; what was summed before is scaled to the largest score so far.
 void FewQueries::weights(Value queryRow, Value keys) {
+  AtPart at(*this, attentionParts::weight);
   auto overTile = [&](Value start, llvm::function_ref<Value(Value, Value)> body) {
     auto loop = scf::ForOp::create(builder, loc, zero, keys, laneCount, start);
     OpBuilder::InsertionGuard guard(builder);

@@ -11,6 +11,7 @@
 #include "compiler/cpu/attention/RegisterBlocks.h"
 #include "compiler/kernels/ScoreFunction.h"
 #include "compiler/transforms/AttentionShape.h"
+#include "dialect/Locations.h"
 
 namespace attn {
 
@@ -73,6 +74,10 @@ struct AttentionTiling {
     if (!isScaled() && unit() != 1)
       tile->setAttr("unit", builder.getF32FloatAttr(static_cast<float>(unit())));
   }
+
+  /// Where the spec says the score, and what makes weights of scores.
+  mlir::Location scoreLoc() { return partAt(op.getLoc(), attentionParts::score); }
+  mlir::Location weightLoc() { return partAt(op.getLoc(), attentionParts::weight); }
 
   AttentionKernelOp op;
   const CpuTiling &context;

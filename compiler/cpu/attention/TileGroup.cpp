@@ -158,9 +158,10 @@ static void tileFurther(AttentionTiling &tiling, int64_t queries) {
   auto results = llvm::zip_equal(tiling.op.returnedKinds(), block.further);
   for (auto [kind, rows] : results)
     if (kind == Returned::LogSumExp)
-      tiling.setUnit(LseTileOp::create(builder, index.loc, block.statistics, rows, queries));
+      tiling.setUnit(
+          LseTileOp::create(builder, tiling.weightLoc(), block.statistics, rows, queries));
     else if (kind == Returned::Weights && !tiling.isPointwise())
-      tiling.setUnit(WeightRowsOp::create(builder, index.loc, rows, block.statistics,
+      tiling.setUnit(WeightRowsOp::create(builder, tiling.weightLoc(), rows, block.statistics,
                                           tiling.op.getNormaliser() == Normaliser::Hardmax));
   for (auto [kind, buffer] : results) {
     if (kind == Returned::LogSumExp || kind == Returned::Weights)

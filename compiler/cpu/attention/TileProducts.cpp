@@ -90,10 +90,11 @@ void tileValues(AttentionTiling &tiling, Value weights, const ValueTile &tile, i
   IndexBuilder &index = tiling.index;
   QueryBlock &block = tiling.block;
   if (rescale)
-    choose(index, FactorTileOp::create(builder, index.loc, block.statistics, queries), [&] {
-      RescaleTileOp::create(builder, index.loc, block.sums, block.statistics, queries,
-                            tiling.shape.pairs);
-    });
+    choose(index, FactorTileOp::create(builder, tiling.weightLoc(), block.statistics, queries),
+           [&] {
+             RescaleTileOp::create(builder, tiling.weightLoc(), block.sums, block.statistics,
+                                   queries, tiling.shape.pairs);
+           });
   if (!tiling.shape.pairs)
     return choose(
         index, isLive,

@@ -8,6 +8,7 @@
 #include "compiler/cpu/attention/TileProducts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -25,7 +26,7 @@ void tileReset(AttentionTiling &tiling, int64_t queries) {
       Value &first = places[places.size() - 2];
       first = index.add(first, index.constant(lane));
     }
-    auto reset = ResetTileOp::create(builder, index.loc, tiling.block.statistics,
+    auto reset = ResetTileOp::create(builder, tiling.weightLoc(), tiling.block.statistics,
                                      index.constant(lane), places, width);
     tiling.setUnit(reset);
     if (!hasSink)
@@ -44,6 +45,7 @@ void tileReset(AttentionTiling &tiling, int64_t queries) {
 }
 
 void tileDots(AttentionTiling &tiling, Value keyTile, Value scores, Value keys, int64_t queries) {
+  llvm::SaveAndRestore place(tiling.index.loc, tiling.scoreLoc());
   if (tiling.shape.pairs)
     tilePairs(tiling, keyTile, tiling.block.queries, scores, keys, tiling.zero,
               tiling.index.constant(llvm::divideCeil(tiling.features, 2)), queries,
@@ -112,7 +114,7 @@ void tileScores(AttentionTiling &tiling, Value keyTile, Value scores, Value firs
         places.push_back(index.add(firstKey, row));
       }
       auto tile = ScoreTileOp::create(
-          builder, index.loc, block.queries, keyTile, scores, block.statistics, row, lane,
+          builder, tiling.scoreLoc(), block.queries, keyTile, scores, block.statistics, row, lane,
           tiling.head.vectors, places, static_cast<uint64_t>(group),
           static_cast<uint64_t>(vectorsOfPart * width), repeats, tiling.shape.pairs,
           weighs ? size : 0, llvm::APFloat(static_cast<float>(factor)));
@@ -129,10 +131,11 @@ void tileScores(AttentionTiling &tiling, Value keyTile, Value scores, Value firs
     Value last = index.mul(index.div(index.sub(keys, one), group), group),
           left = index.sub(keys, last);
     Value rest = rowsOf(tiling, scores, last, left);
-    auto more = SoftmaxTileOp::create(builder, index.loc, rest, rest, block.statistics, lane, left,
-                                      vectorsOfPart * width, /*online=*/false, /*more=*/true,
-                                      /*hard=*/false,
-                                      /*pairs=*/false);
+    auto more =
+        SoftmaxTileOp::create(builder, tiling.weightLoc(), rest, rest, block.statistics, lane, left,
+                              vectorsOfPart * width, /*online=*/false, /*more=*/true,
+                              /*hard=*/false,
+                              /*pairs=*/false);
     tiling.setUnit(more);
   }
 }
@@ -144,7 +147,7 @@ void tileSoftmax(AttentionTiling &tiling, Value scores, Value weights, Value key
   for (int64_t part = 0; part < parts; ++part) {
     int64_t from = count * part / parts, vectorsOfPart = count * (part + 1) / parts - from;
     auto tile = SoftmaxTileOp::create(
-        tiling.builder, tiling.index.loc, scores, weights, tiling.block.statistics,
+        tiling.builder, tiling.weightLoc(), scores, weights, tiling.block.statistics,
         tiling.index.constant(from * width), keys, vectorsOfPart * width, online,
         /*more=*/false, tiling.op.getNormaliser() == Normaliser::Hardmax, tiling.shape.pairs);
     tiling.setUnit(tile);

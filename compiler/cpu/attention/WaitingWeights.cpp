@@ -57,12 +57,13 @@ void tileWaiting(AttentionTiling &tiling, Value keyTile, const ValueTile &valueT
       tileSoftmax(tiling, scores, rowsOf(tiling, words, word, index.div(scoreRows, two)), count,
                   queries,
                   /*online=*/true);
-      choose(index, FactorTileOp::create(builder, index.loc, block.statistics, queries), [&] {
-        multiply(word);
-        RescaleTileOp::create(builder, index.loc, block.sums, block.statistics, queries,
-                              shape.pairs);
-        setMultiplied(word);
-      });
+      choose(index, FactorTileOp::create(builder, tiling.weightLoc(), block.statistics, queries),
+             [&] {
+               multiply(word);
+               RescaleTileOp::create(builder, tiling.weightLoc(), block.sums, block.statistics,
+                                     queries, shape.pairs);
+               setMultiplied(word);
+             });
       auto multiplyAlone = [&] {
         Value end = index.add(word, index.ceilDiv(count, two));
         choose(

@@ -4,7 +4,6 @@
 #include "compiler/transforms/plan/Frame.h"
 #include "dialect/Attributes.h"
 #include "dialect/Locations.h"
-#include "dialect/Reasons.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -122,7 +121,7 @@ SizePolynomial Frame::resolve(function_ref<Value(StringRef)> dim) {
   SizePolynomial frame;
   SmallVector<Value> placeholders;
   std::vector<Slot> slots = assign();
-  if (wantsReasons(function))
+  if (function->getParentOfType<ModuleOp>()->hasAttr(attributes::sizes))
     describe(slots);
   for (const Slot &slot : slots) {
     for (size_t number : slot.buffers) {

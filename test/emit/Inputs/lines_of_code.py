@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Asks addr2line for the line of each instruction of a function: 9 of 10 that it knows must be of a place. Usage: lines_of_code.py FILE FUNCTION PLACE"""
+"""Asks addr2line for the line of each instruction of a function: 98 of 100 have one, 9 of 10 that of a place. Usage: lines_of_code.py FILE FUNCTION PLACE"""
 import re
 import subprocess
 import sys
@@ -13,4 +13,4 @@ assert len(lines) == len(addresses)
 known = [line for line in lines if re.search(r":[1-9][0-9]*( |$)", line)]
 of_place = [line for line in known if re.search(re.escape(place) + r"( |$)", line)]
 print(f"{len(addresses)} instructions, {len(known)} with lines, {len(of_place)} of {place}")
-assert len(known) >= 0.85 * len(addresses) and len(of_place) >= 0.9 * len(known)
+assert len(known) >= 0.98 * len(addresses) and len(of_place) >= 0.9 * len(known)

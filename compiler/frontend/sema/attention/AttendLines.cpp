@@ -128,6 +128,7 @@ bool readHooks(Sema &sema, const AttendExpr &attend, AttendHooks &hooks) {
       hooks.cap = &value;
       break;
     case AttendItem::Kind::Weight:
+      hooks.weight = value.range;
       fine &= readWeight(sema, value, hooks);
       break;
     case AttendItem::Kind::Return:

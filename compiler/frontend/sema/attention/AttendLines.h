@@ -13,6 +13,7 @@ struct AttendHooks {
                   *sink = nullptr;
   bool saysMask = false; ///< `mask none`, too.
   Normaliser normaliser = Normaliser::Softmax;
+  std::optional<SourceRange> weight; ///< Where the normaliser is said.
   /// What is returned, in order: nothing stands for the output.
   std::vector<std::optional<Returned>> returned = {std::nullopt};
 };

@@ -16,6 +16,7 @@
 #include "compiler/frontend/sema/sizes/Dims.h"
 #include "compiler/frontend/sema/sizes/Statics.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
+#include "dialect/Locations.h"
 
 namespace attn::frontend {
 
@@ -367,10 +368,15 @@ std::vector<SemaValue> evalAttend(Sema &sema, const AttendExpr &attend) {
         return wrong;
     }
   regions.finish();
+  mlir::Location loc = regions.loc;
+  if (hooks.score)
+    loc = withPart(loc, attentionParts::score, locate(sema, hooks.score->range));
+  if (hooks.weight)
+    loc = withPart(loc, attentionParts::weight, locate(sema, *hooks.weight));
   auto op = AttentionOp::create(
-      sema.builder, regions.loc, type, further, regions.queryVector, regions.keyVector,
-      operands.value, regions.captures, sema.builder.getStringAttr(regions.key.name),
-      hooks.normaliser, kinds.empty() ? mlir::ArrayAttr() : sema.builder.getArrayAttr(kinds));
+      sema.builder, loc, type, further, regions.queryVector, regions.keyVector, operands.value,
+      regions.captures, sema.builder.getStringAttr(regions.key.name), hooks.normaliser,
+      kinds.empty() ? mlir::ArrayAttr() : sema.builder.getArrayAttr(kinds));
   regions.moveTo(op);
   std::vector<SemaValue> values;
   auto next = op.getFurther().begin();
