@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tree to the list of its declarations, with the range in which each can be used; a word of the
-// text to the declaration that it means.
+// A tree to the list of its declarations, with the range in which each can be used.
 #include "Declarations.h"
 
-#include "compiler/frontend/syntax/Lexer.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace attn::lsp {
@@ -13,6 +12,8 @@ using namespace attn::frontend;
 using namespace attn::frontend::ast;
 
 namespace {
+
+using Kind = Declaration::Kind;
 
 class Collector {
 public:
@@ -23,106 +24,122 @@ public:
       collect(*item, scope);
   }
 
+  std::vector<Declaration> found;
+
+private:
   void collect(const Item &item, SourceRange scope) {
     std::string text = oneLine(item.range);
     llvm::TypeSwitch<const Item *>(&item)
         .Case([&](const ModelDecl *model) {
-          add(model->name, scope, "model " + model->name.text);
+          add(Kind::Model, model->name, scope, "model " + model->name.text, item);
           collect(model->items, model->range);
         })
         .Case([&](const DimDecl *dim) {
           for (const DimDecl::Entry &entry : dim->entries)
-            add(entry.name, scope, "dim " + oneLine(entry.name.range.to(entry.value->range)));
+            add(Kind::Dim, entry.name, scope,
+                "dim " + oneLine(entry.name.range.to(entry.value->range)), item);
         })
         .Case([&](const DynDecl *dyn) {
           for (const DynDecl::Entry &entry : dyn->entries)
-            add(entry.name, scope, "dyn " + oneLine(entry.name.range.to(entry.bound->range)));
+            add(Kind::Dim, entry.name, scope,
+                "dyn " + oneLine(entry.name.range.to(entry.bound->range)), item);
         })
-        .Case([&](const LinearDecl *linear) { addPaths(linear->names, scope, text); })
-        .Case([&](const EmbeddingDecl *embedding) { addPaths(embedding->names, scope, text); })
-        .Case([&](const NormDecl *norm) { addPaths(norm->names, scope, text); })
+        .Case([&](const LinearDecl *linear) {
+          addPaths(Kind::Linear, linear->names, scope, text, item);
+        })
+        .Case([&](const EmbeddingDecl *embedding) {
+          addPaths(Kind::Embedding, embedding->names, scope, text, item);
+        })
+        .Case([&](const NormDecl *norm) { addPaths(Kind::Norm, norm->names, scope, text, item); })
         .Case([&](const ParamDecl *param) {
           for (const ParamDecl::Group &group : param->groups)
-            addPaths(group.names, scope,
-                     oneLine(param->keyword.to(param->keyword)) + " " +
-                         oneLine(group.names.front().range.to(group.type.range)));
+            addPaths(Kind::Param, group.names, scope,
+                     oneLine(param->keyword) + " " +
+                         oneLine(group.names.front().range.to(group.type.range)),
+                     item);
         })
-        .Case([&](const StackDecl *stack) { addPaths({stack->name}, scope, text); })
-        .Case([&](const PartDecl *part) { addPaths(part->names, scope, text); })
+        .Case([&](const StackDecl *stack) {
+          if (!stack->name.parts.empty())
+            addPaths(Kind::Stack, {stack->name}, scope, text, item);
+        })
+        .Case([&](const PartDecl *part) { addPaths(Kind::Part, part->names, scope, text, item); })
         .Case([&](const BlockDecl *block) {
-          addSignature(block->isCell ? "cell " : "block ", block->signature, *block, scope);
+          addSignature(Kind::Block, block->isCell ? "cell " : "block ", block->signature, item,
+                       scope);
           collect(block->items, block->range);
         })
         .Case([&](const EntryDecl *entry) {
-          addSignature(entry->isForward ? "" : "entry ", entry->signature, *entry, scope);
+          addSignature(Kind::Entry, entry->isForward ? "" : "entry ", entry->signature, item,
+                       scope);
           collect(entry->items, entry->range);
         })
         .Case([&](const HookDecl *hook) {
-          add(hook->name, scope, text);
+          add(Kind::Hook, hook->name, scope, text, item);
           for (const Name &parameter : hook->parameters)
-            add(parameter, hook->range, parameter.text + " of " + hook->name.text);
-          for (const Static &fixed : hook->statics)
-            add(fixed.name, hook->range, "static " + fixed.name.text + " of " + hook->name.text);
+            add(Kind::Input, parameter, hook->range, parameter.text + " of " + hook->name.text,
+                item);
+          addStatics(hook->statics, hook->name, item);
           collect(hook->with, hook->range);
         })
         .Case([&](const CacheDecl *cache) {
           for (const CacheDecl::Entry &entry : cache->entries)
-            add(entry.name, scope, "cache " + oneLine(entry.name.range.to(entry.capacity->range)));
+            add(Kind::Cache, entry.name, scope,
+                "cache " + oneLine(entry.name.range.to(entry.capacity->range)), item);
         })
         .Case([&](const TableDecl *table) {
-          add(table->name, scope, text);
+          add(Kind::Table, table->name, scope, text, item);
           for (const DimArgument &axis : table->axes)
-            add(axis.name, table->range, axis.name.text + " of " + table->name.text);
+            add(Kind::Input, axis.name, table->range, axis.name.text + " of " + table->name.text,
+                item);
         })
         .Case([&](const LetStmt *let) {
           for (const Pattern &pattern : let->patterns)
-            addPattern(pattern, scope, text);
+            addPattern(pattern, scope, text, item);
         })
         .Default([](const Item *) {});
   }
 
-  std::vector<Declaration> found;
-
-private:
-  void add(const Name &name, SourceRange scope, const std::string &text) {
+  void add(Kind kind, const Name &name, SourceRange scope, const std::string &text,
+           const Item &item) {
     if (!name.text.empty())
-      found.push_back({name.text, name.range, scope, text});
+      found.push_back({kind, name.text, name.range, scope, text, &item});
   }
 
-  void addPaths(const std::vector<Path> &paths, SourceRange scope, const std::string &text) {
+  void addPaths(Kind kind, const std::vector<Path> &paths, SourceRange scope,
+                const std::string &text, const Item &item) {
     for (const Path &path : paths)
-      found.push_back({path.str(), path.range, scope, text});
+      found.push_back({kind, path.str(), path.range, scope, text, &item});
   }
 
   /// The source text of a range on one line.
   std::string oneLine(SourceRange range) const {
     llvm::SmallVector<llvm::StringRef> words;
-    llvm::StringRef text = source.text(range);
-    std::string result;
-    while (!(text = text.ltrim()).empty()) {
-      size_t end = std::min(text.size(), text.find_first_of(" \t\r\n"));
-      result += (result.empty() ? "" : " ") + text.take_front(end).str();
-      text = text.drop_front(end);
-    }
-    return result;
+    llvm::SplitString(source.text(range), words, " \t\r\n");
+    return llvm::join(words, " ");
   }
 
-  void addSignature(llvm::StringRef keyword, const Signature &signature, const Item &item,
-                    SourceRange scope) {
-    std::string text = oneLine(signature.range);
-    add(signature.name, scope, keyword.str() + text);
+  void addSignature(Kind kind, llvm::StringRef keyword, const Signature &signature,
+                    const Item &item, SourceRange scope) {
+    add(kind, signature.name, scope, keyword.str() + oneLine(signature.range), item);
     for (const Name &dim : signature.dims)
-      add(dim, item.range, "dim " + dim.text + " of " + signature.name.text);
+      add(Kind::Dim, dim, item.range, "dim " + dim.text + " of " + signature.name.text, item);
     for (const Parameter &parameter : signature.parameters)
-      add(parameter.name, item.range, parameter.name.text + ": " + oneLine(parameter.type.range));
-    for (const Static &fixed : signature.statics)
-      add(fixed.name, item.range, "static " + fixed.name.text + " of " + signature.name.text);
+      add(Kind::Input, parameter.name, item.range,
+          parameter.name.text + ": " + oneLine(parameter.type.range), item);
+    addStatics(signature.statics, signature.name, item);
   }
 
-  void addPattern(const Pattern &pattern, SourceRange scope, const std::string &text) {
-    add(pattern.name, scope, text);
+  void addStatics(const std::vector<Static> &statics, const Name &of, const Item &item) {
+    for (const Static &fixed : statics)
+      add(Kind::Static, fixed.name, item.range, "static " + fixed.name.text + " of " + of.text,
+          item);
+  }
+
+  void addPattern(const Pattern &pattern, SourceRange scope, const std::string &text,
+                  const Item &item) {
+    add(Kind::Let, pattern.name, scope, text, item);
     for (const Pattern &element : pattern.elements)
-      addPattern(element, scope, text);
+      addPattern(element, scope, text, item);
   }
 
   const SourceFile &source;
@@ -130,54 +147,32 @@ private:
 
 } // namespace
 
-std::vector<Declaration> declarations(const File &file, const SourceFile &source) {
+std::vector<Declaration> declarationsOf(const File &file, const SourceFile &source) {
   Collector collector(source);
-  collector.collect(file.items, {0, static_cast<uint32_t>(source.text().size())});
+  collector.collect(file.items, {0, UINT32_MAX});
   return std::move(collector.found);
 }
 
-std::vector<Declaration> declarationsOf(const Item &item, SourceRange scope,
-                                        const SourceFile &source) {
-  Collector collector(source);
-  collector.collect(item, scope);
-  return std::move(collector.found);
+const Name *Declaration::block() const {
+  if (auto *part = llvm::dyn_cast<PartDecl>(item))
+    return &part->block;
+  if (auto *stack = llvm::dyn_cast<StackDecl>(item))
+    return &stack->block;
+  return nullptr;
 }
 
-std::optional<Use> useAt(const SourceFile &source, uint32_t offset) {
-  DiagnosticEngine ignored(source);
-  TokenStream stream = lex(source, ignored);
-  llvm::ArrayRef<Token> tokens = stream.tokens;
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    const Token &token = tokens[i];
-    if (!token.is(TokenKind::Word) || offset < token.range.begin || offset > token.range.end)
-      continue;
-    if (token.isReserved())
-      return std::nullopt;
-    size_t first = i;
-    while (tokens[first].afterDot && first >= 2 && tokens[first - 2].is(TokenKind::Word))
-      first -= 2;
-    Use use{"", tokens[first].range.to(token.range)};
-    for (size_t part = first; part <= i; ++part)
-      use.path += tokens[part].text;
-    return use;
-  }
-  return std::nullopt;
-}
-
-const Declaration *resolve(const std::vector<Declaration> &all, const Use &use) {
-  const Declaration *best = nullptr;
-  auto isInside = [&](SourceRange scope) {
-    return scope.begin <= use.range.begin && use.range.end <= scope.end;
-  };
-  for (llvm::StringRef path = use.path; !path.empty() && !best; path = path.rsplit('.').first) {
-    for (const Declaration &declaration : all)
-      if (declaration.name == path && isInside(declaration.scope) &&
-          (!best || declaration.scope.size() <= best->scope.size()))
-        best = &declaration;
-    if (!path.contains('.'))
-      break;
-  }
-  return best;
+const Binding *bindingOf(const Declaration &declaration) {
+  return llvm::TypeSwitch<const Item *, const Binding *>(declaration.item)
+      .Case<LinearDecl, EmbeddingDecl, NormDecl, StackDecl, PartDecl>(
+          [](auto *decl) { return &decl->binding; })
+      .Case([&](const ParamDecl *param) -> const Binding * {
+        for (const ParamDecl::Group &group : param->groups)
+          for (const Path &name : group.names)
+            if (name.range.begin == declaration.where.begin)
+              return param->role == ParamDecl::Role::Param ? &group.binding : nullptr;
+        return nullptr;
+      })
+      .Default([](const Item *) -> const Binding * { return nullptr; });
 }
 
 } // namespace attn::lsp

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is declared in a spec, and where it can be seen: enough to say what the name under a cursor
-// is.
+// What is declared in a spec, and where it can be seen: enough to say what a name means.
 #pragma once
 
 #include "compiler/frontend/syntax/Ast.h"
@@ -10,32 +9,48 @@ namespace attn::lsp {
 
 /// A declared name.
 struct Declaration {
-  std::string name;            ///< A path as written: `attn.q`.
-  frontend::SourceRange where; ///< Of the name.
-  frontend::SourceRange scope; ///< Where it can be seen.
-  std::string text;            ///< The declaration in one line, as source text.
+  /// What it was declared as. `Input` is a parameter of a block, an entry or a hook.
+  enum class Kind {
+    Model,
+    Dim,
+    Linear,
+    Embedding,
+    Norm,
+    Param,
+    Stack,
+    Part,
+    Block,
+    Entry,
+    Hook,
+    Cache,
+    Table,
+    Let,
+    Input,
+    Static
+  };
+  Kind kind;
+  std::string name;                ///< A path as written: `attn.q`.
+  frontend::SourceRange where;     ///< Of the name.
+  frontend::SourceRange scope;     ///< Where it can be seen.
+  std::string text;                ///< The declaration in one line, as source text.
+  const frontend::ast::Item *item; ///< What declares it.
+
+  /// Whether it has a body with declarations of its own.
+  bool hasBody() const {
+    return kind == Kind::Model || kind == Kind::Block || kind == Kind::Entry ||
+           kind == Kind::Hook || kind == Kind::Table;
+  }
+  /// The name of the block that a part or a stack consists of; null for all others.
+  const frontend::ast::Name *block() const;
+  /// Whether it is a layer or a tensor with parameters, whose name is that of tensors.
+  bool hasParameters() const { return kind >= Kind::Linear && kind <= Kind::Part; }
 };
 
-/// All declarations of a file, of outer scopes first.
-std::vector<Declaration> declarations(const frontend::ast::File &file,
-                                      const frontend::SourceFile &source);
-
-/// The declarations of one item, which can be seen in `scope`.
-std::vector<Declaration> declarationsOf(const frontend::ast::Item &item,
-                                        frontend::SourceRange scope,
+/// All declarations of a file, of outer scopes first. Those outside of braces can be seen anywhere.
+std::vector<Declaration> declarationsOf(const frontend::ast::File &file,
                                         const frontend::SourceFile &source);
 
-/// A use of a name.
-struct Use {
-  std::string path;            ///< Up to the component under the cursor.
-  frontend::SourceRange range; ///< Of the path.
-};
-
-/// The path at an offset of the text, none if there is no name.
-std::optional<Use> useAt(const frontend::SourceFile &source, uint32_t offset);
-
-/// What a use means: the innermost declaration of its path, else of the longest beginning of the
-/// path (`x` of `x.y`).
-const Declaration *resolve(const std::vector<Declaration> &all, const Use &use);
+/// Where a name is bound to tensors of a checkpoint; null where what declares it has no binding.
+const frontend::ast::Binding *bindingOf(const Declaration &declaration);
 
 } // namespace attn::lsp

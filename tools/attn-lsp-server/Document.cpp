@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A text to diagnostics, types and declarations, and byte offsets to the protocol's positions and
+// A text to its tree, types and declarations, and byte offsets to the protocol's positions and
 // back.
 #include "Document.h"
 
-#include "compiler/frontend/format/Formatter.h"
 #include "compiler/frontend/syntax/Parser.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/FileSystem.h"
@@ -22,67 +21,72 @@ static int unitsOf(char c) {
 
 Document::Document(llvm::lsp::URIForFile uri, int64_t version, std::string text)
     : uri(std::move(uri)), version(version), source(this->uri.file().str(), std::move(text)),
-      found(source), file(parse(source, found)), parsed(!found.hasErrors()) {
-  if (parsed)
-    checkModel();
+      found(source), file(parse(source, found)) {
+  if (!found.hasErrors()) {
+    checkModel(source, found);
+  } else {
+    blankErrors();
+    DiagnosticEngine unsaid(*blanked); // about names that did not parse
+    checkModel(*blanked, unsaid);
+  }
+  declared = declarationsOf(*file, source);
+  for (const auto &used : uses)
+    for (Declaration &declaration : declarationsOf(*used, checked()))
+      declared.push_back(std::move(declaration));
 }
 
-void Document::checkModel() {
+/// Makes the line of an error blank; a brace that is not closed is closed at the end instead.
+static void blankError(const SourceFile &source, const Diagnostic &error, std::string &text) {
+  if (error.code == DiagCode::MissingClosingBrace) {
+    text += '}';
+    return;
+  }
+  SourceRange line = source.lineAt(error.range->begin);
+  for (uint32_t at = line.begin; at < line.end; ++at)
+    text[at] = ' ';
+}
+
+void Document::blankErrors() {
+  constexpr unsigned mostRounds = 20;
+  std::string text = source.text().str();
+  for (unsigned round = 0; round < mostRounds; ++round) {
+    blanked = std::make_unique<SourceFile>(source.name().str(), text);
+    DiagnosticEngine errors(*blanked);
+    parse(*blanked, errors);
+    if (!errors.hasErrors())
+      return;
+    for (const Diagnostic *error : errors.sorted())
+      if (error->range && error->severity == Severity::Error)
+        blankError(*blanked, *error, text);
+  }
+}
+
+void Document::checkModel(SourceFile &source, DiagnosticEngine &findings) {
   if (llvm::none_of(file->items, [](auto &item) { return llvm::isa<ast::ModelDecl>(*item); }))
     return;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   FrontendOptions options;
-  llvm::SmallString<128> config(uri.file());
-  llvm::sys::path::remove_filename(config);
-  llvm::sys::path::append(config, "config.json");
+  std::string config = beside("config.json");
   if (llvm::sys::fs::exists(config))
-    options.config = config.str().str();
+    options.config = config;
   options.types = &types;
   options.uses = &uses;
-  buildModel(source, options, context, found);
+  buildModel(source, options, context, findings);
 }
 
-const ExpressionType *Document::typeAt(uint32_t offset) const {
-  const ExpressionType *best = nullptr;
-  for (const ExpressionType &type : types)
-    if (type.range.begin <= offset && offset <= type.range.end &&
-        (!best || type.range.size() < best->range.size()))
-      best = &type;
-  return best;
+std::string Document::beside(llvm::StringRef name) const {
+  llvm::SmallString<128> path(uri.file());
+  llvm::sys::path::remove_filename(path);
+  llvm::sys::path::append(path, name);
+  return path.str().str();
 }
 
 llvm::lsp::Position Document::position(uint32_t offset) const {
   int column = 0;
-  for (char c : source.text({source.lineAt(offset).begin, offset}))
+  const SourceFile &in = offset <= source.text().size() ? source : checked();
+  for (char c : in.text({in.lineAt(offset).begin, offset}))
     column += unitsOf(c);
-  return {static_cast<int>(source.line(offset)) - 1, column};
-}
-
-std::vector<Declaration> Document::allDeclarations() const {
-  std::vector<Declaration> all = declarations(*file, source);
-  SourceRange own{0, static_cast<uint32_t>(source.text().size())};
-  for (const auto &used : uses)
-    for (const ast::ItemPtr &item : used->items)
-      for (Declaration &declaration : declarationsOf(*item, own, source))
-        if (declaration.scope.begin == own.begin) // the others are seen only there
-          all.push_back(std::move(declaration));
-  return all;
-}
-
-std::optional<llvm::lsp::Location> Document::location(SourceRange place) const {
-  if (!source.isUsed(place.begin))
-    return llvm::lsp::Location(uri, range(place));
-  llvm::StringRef name = source.nameAt(place.begin);
-  auto other = llvm::sys::path::is_absolute(name) ? llvm::lsp::URIForFile::fromFile(name)
-                                                  : llvm::createStringError("no file");
-  if (other)
-    return llvm::lsp::Location(*other, range(place));
-  llvm::consumeError(other.takeError());
-  return std::nullopt;
-}
-
-std::string Document::placeText(uint32_t offset) const {
-  return (source.nameAt(offset) + ":" + llvm::Twine(source.line(offset))).str();
+  return {static_cast<int>(in.line(offset)) - 1, column};
 }
 
 llvm::lsp::Range Document::range(SourceRange range) const {
@@ -103,82 +107,24 @@ uint32_t Document::offset(llvm::lsp::Position position) const {
   return start + byte;
 }
 
-llvm::json::Value Document::diagnostics() const {
-  llvm::json::Array list;
-  for (const Diagnostic *diagnostic : found.sorted()) {
-    llvm::lsp::Diagnostic shown;
-    SourceRange place = diagnostic->range.value_or(SourceRange{});
-    bool isElsewhere = source.isUsed(place.begin);
-    if (isElsewhere) // shown where the first file is used
-      for (const ast::ItemPtr &item : llvm::reverse(file->items))
-        if (llvm::isa<ast::UseDecl>(*item))
-          shown.range = range(item->range);
-    if (!isElsewhere)
-      shown.range = range(place);
-    bool isError = diagnostic->severity == Severity::Error;
-    shown.severity =
-        isError ? llvm::lsp::DiagnosticSeverity::Error : llvm::lsp::DiagnosticSeverity::Warning;
-    shown.source = "attn";
-    shown.message = (isElsewhere ? placeText(place.begin) + ": " : "") + diagnostic->message;
-    for (const std::string &line : diagnostic->lines)
-      shown.message += "\n" + line;
-    for (const std::string &note : diagnostic->notes)
-      shown.message += "\nnote: " + note;
-    for (const std::string &help : diagnostic->helps)
-      shown.message += "\nhelp: " + help;
-    std::vector<llvm::lsp::DiagnosticRelatedInformation> related;
-    for (const Label &label : diagnostic->secondary)
-      if (auto where = location(label.range))
-        related.push_back({*where, label.text});
-      else
-        shown.message += "\nnote: " + placeText(label.range.begin) + ": " + label.text;
-    shown.message = llvm::json::fixUTF8(shown.message);
-    if (!related.empty())
-      shown.relatedInformation = std::move(related);
-    llvm::json::Value value = toJSON(shown);
-    value.getAsObject()->insert(
-        {"code", codeText(diagnostic->code)}); // the library's struct has no such field
-    list.push_back(std::move(value));
-  }
-  return llvm::json::Object{{"uri", uri}, {"version", version}, {"diagnostics", std::move(list)}};
+SourceRange Document::bytes(llvm::lsp::Range range) const {
+  return {offset(range.start), offset(range.end)};
 }
 
-std::vector<llvm::lsp::TextEdit> Document::format() const {
-  if (!parsed)
-    return {};
-  std::string text = frontend::format(*file, source);
-  if (text == source.text())
-    return {};
-  return {{range({0, static_cast<uint32_t>(source.text().size())}), text}};
+std::optional<llvm::lsp::Location> Document::location(SourceRange place) const {
+  if (!checked().isUsed(place.begin))
+    return llvm::lsp::Location(uri, range(place));
+  llvm::StringRef name = checked().nameAt(place.begin);
+  auto other = llvm::sys::path::is_absolute(name) ? llvm::lsp::URIForFile::fromFile(name)
+                                                  : llvm::createStringError("no file");
+  if (other)
+    return llvm::lsp::Location(*other, range(place));
+  llvm::consumeError(other.takeError());
+  return std::nullopt;
 }
 
-std::optional<llvm::lsp::Hover> Document::hover(llvm::lsp::Position position) const {
-  uint32_t at = offset(position);
-  std::optional<Use> use = useAt(source, at);
-  std::vector<Declaration> all = allDeclarations();
-  const Declaration *declaration = use ? resolve(all, *use) : nullptr;
-  const ExpressionType *type = typeAt(at);
-  if (!declaration && !type)
-    return std::nullopt;
-  llvm::lsp::Hover hover(range(declaration ? use->range : type->range));
-  if (declaration)
-    hover.contents.value = "```attn\n" + declaration->text + "\n```";
-  if (type) {
-    std::string what = source.text(type->range).str();
-    bool isShort = what.size() <= 60 && what.find('\n') == std::string::npos;
-    hover.contents.value += (declaration ? "\n" : "") +
-                            ("`" + (isShort ? what + "`: `" : std::string()) + type->text + "`");
-  }
-  return hover;
-}
-
-std::vector<llvm::lsp::Location> Document::definition(llvm::lsp::Position position) const {
-  std::optional<Use> use = useAt(source, offset(position));
-  std::vector<Declaration> all = allDeclarations();
-  const Declaration *declaration = use ? resolve(all, *use) : nullptr;
-  std::optional<llvm::lsp::Location> where =
-      declaration ? location(declaration->where) : std::nullopt;
-  return where ? std::vector{*where} : std::vector<llvm::lsp::Location>();
+std::string Document::placeText(uint32_t offset) const {
+  return (checked().nameAt(offset) + ":" + llvm::Twine(checked().line(offset))).str();
 }
 
 } // namespace attn::lsp

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One open spec: parsed and checked whole at every change (a spec is small), and answers about it
-// in the protocol's terms, whose columns count UTF-16 units from 0.
+// One open spec: parsed and checked whole at every change (a spec is small), and places in it in
+// the protocol's terms, whose columns count UTF-16 units from 0. What is answered about it is in
+// Features.h.
 #pragma once
 
 #include "Declarations.h"
@@ -16,38 +17,54 @@ class Document {
 public:
   Document(llvm::lsp::URIForFile uri, int64_t version, std::string text);
 
-  /// The parameters of `textDocument/publishDiagnostics`.
-  llvm::json::Value diagnostics() const;
-  /// One edit of the whole text; none where it is formatted already or has errors.
-  std::vector<llvm::lsp::TextEdit> format() const;
-  std::optional<llvm::lsp::Hover> hover(llvm::lsp::Position position) const;
-  std::vector<llvm::lsp::Location> definition(llvm::lsp::Position position) const;
+  /// Where it is, and the version that the client gave its text.
+  const llvm::lsp::URIForFile uri;
+  const int64_t version;
 
-private:
-  /// Checks what the spec means, with the `config.json` beside it; a file without a model has parts
-  /// of models, which mean something only there.
-  void checkModel();
-  /// The type of the innermost expression at an offset.
-  const frontend::ExpressionType *typeAt(uint32_t offset) const;
+  /// The text, with the files that it uses behind it. Of a text with errors of syntax, the lines
+  /// that have them are blank here; the places are the same.
+  const frontend::SourceFile &checked() const { return blanked ? *blanked : source; }
+  /// The text as it is.
+  const frontend::SourceFile &original() const { return source; }
+  llvm::StringRef text() const { return source.text(); }
+  /// What is wrong with it: errors of syntax alone where there are any.
+  const frontend::DiagnosticEngine &findings() const { return found; }
+  /// The tree of the text as it is, without what did not parse.
+  const frontend::ast::File &tree() const { return *file; }
+  /// Whether it has no errors of syntax.
+  bool isParsed() const { return !blanked; }
+  /// The types of expressions, in the order in which they were found.
+  llvm::ArrayRef<frontend::ExpressionType> expressionTypes() const { return types; }
   /// What is declared here, and in the files that the spec uses.
-  std::vector<Declaration> allDeclarations() const;
+  llvm::ArrayRef<Declaration> declarations() const { return declared; }
+  /// The folder of a file beside the text; empty for a text that is no file.
+  std::string beside(llvm::StringRef name) const;
+
+  /// Positions and ranges of the protocol for byte offsets of this text or a used one, and back.
+  llvm::lsp::Position position(uint32_t offset) const;
+  llvm::lsp::Range range(frontend::SourceRange range) const;
+  uint32_t offset(llvm::lsp::Position position) const;
+  frontend::SourceRange bytes(llvm::lsp::Range range) const;
   /// The location of a place here or in a used file; none where that is no file, as those of the
   /// library.
   std::optional<llvm::lsp::Location> location(frontend::SourceRange range) const;
-  llvm::lsp::Position position(uint32_t offset) const;
   /// `std/attention.attn:12`
   std::string placeText(uint32_t offset) const;
-  llvm::lsp::Range range(frontend::SourceRange range) const;
-  uint32_t offset(llvm::lsp::Position position) const;
 
-  llvm::lsp::URIForFile uri;
-  int64_t version;
+private:
+  /// Checks what the spec means, with the `config.json` beside it; a file without a model has parts
+  /// of models, which mean something only there. Findings go to `findings`.
+  void checkModel(frontend::SourceFile &source, frontend::DiagnosticEngine &findings);
+  /// Makes `blanked`: the text without the lines that have errors of syntax.
+  void blankErrors();
+
   frontend::SourceFile source;
   frontend::DiagnosticEngine found;
   std::unique_ptr<frontend::ast::File> file;
-  bool parsed; ///< Without errors of syntax.
+  std::unique_ptr<frontend::SourceFile> blanked; ///< Null for a text without errors of syntax.
   std::vector<frontend::ExpressionType> types;
   std::vector<std::unique_ptr<frontend::ast::File>> uses;
+  std::vector<Declaration> declared;
 };
 
 } // namespace attn::lsp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Messages of the client to functions of Document, and the list of what the server can do.
+// Messages of the client to functions of Features.h, and the list of what the server can do.
 #include "Server.h"
 
 #include "llvm/Support/LSP/Logging.h"
@@ -9,9 +9,15 @@ namespace attn::lsp {
 
 using namespace llvm::lsp;
 
-bool fromJSON(const llvm::json::Value &value, FormattingParams &result, llvm::json::Path path) {
+bool fromJSON(const llvm::json::Value &value, DocumentParams &result, llvm::json::Path path) {
   llvm::json::ObjectMapper mapper(value, path);
   return mapper && mapper.map("textDocument", result.textDocument);
+}
+
+bool fromJSON(const llvm::json::Value &value, RenameParams &result, llvm::json::Path path) {
+  TextDocumentPositionParams &place = result;
+  llvm::json::ObjectMapper mapper(value, path);
+  return fromJSON(value, place, path) && mapper && mapper.map("newName", result.newName);
 }
 
 Server::Server(JSONTransport &transport) : transport(transport), handler(transport) {
@@ -22,6 +28,14 @@ Server::Server(JSONTransport &transport) : transport(transport), handler(transpo
   handler.notification("textDocument/didChange", this, &Server::changed);
   handler.notification("textDocument/didClose", this, &Server::closed);
   handler.method("textDocument/formatting", this, &Server::formatting);
+  handler.method("textDocument/codeAction", this, &Server::codeAction);
+  handler.method("textDocument/completion", this, &Server::completion);
+  handler.method("textDocument/inlayHint", this, &Server::inlayHint);
+  handler.method("textDocument/documentSymbol", this, &Server::documentSymbol);
+  handler.method("textDocument/references", this, &Server::references);
+  handler.method("textDocument/prepareRename", this, &Server::prepareRename);
+  handler.method("textDocument/rename", this, &Server::rename);
+  handler.method("textDocument/semanticTokens/full", this, &Server::semanticTokens);
   handler.method("textDocument/hover", this, &Server::hover);
   handler.method("textDocument/definition", this, &Server::definition);
   publishDiagnostics =
@@ -45,6 +59,16 @@ void Server::initialize(const InitializeParams &, Callback<llvm::json::Value> re
        llvm::json::Object{{"openClose", true},
                           {"change", static_cast<int>(TextDocumentSyncKind::Full)}}},
       {"documentFormattingProvider", true},
+      {"codeActionProvider",
+       llvm::json::Object{{"codeActionKinds", llvm::json::Array{CodeAction::kQuickFix}}}},
+      {"completionProvider",
+       llvm::json::Object{{"triggerCharacters", llvm::json::Array{".", "\""}}}},
+      {"inlayHintProvider", true},
+      {"documentSymbolProvider", true},
+      {"referencesProvider", true},
+      {"renameProvider", llvm::json::Object{{"prepareProvider", true}}},
+      {"semanticTokensProvider",
+       llvm::json::Object{{"legend", semanticTokensLegend()}, {"full", true}}},
       {"hoverProvider", true},
       {"definitionProvider", true}};
   reply(llvm::json::Object{{"serverInfo", llvm::json::Object{{"name", "attn-lsp-server"}}},
@@ -61,7 +85,7 @@ void Server::shutdown(const NoParams &, Callback<std::nullptr_t> reply) {
 void Server::update(const URIForFile &uri, int64_t version, std::string text) {
   auto &document = documents[uri.file()];
   document = std::make_unique<Document>(uri, version, std::move(text));
-  publishDiagnostics(document->diagnostics());
+  publishDiagnostics(diagnostics(*document));
 }
 
 const Document *Server::find(const URIForFile &uri) const {
@@ -85,20 +109,67 @@ void Server::closed(const DidCloseTextDocumentParams &params) {
       llvm::json::Object{{"uri", params.textDocument.uri}, {"diagnostics", llvm::json::Array{}}});
 }
 
-void Server::formatting(const FormattingParams &params, Callback<std::vector<TextEdit>> reply) {
+void Server::formatting(const DocumentParams &params, Callback<std::vector<TextEdit>> reply) {
   const Document *document = find(params.textDocument.uri);
-  reply(document ? document->format() : std::vector<TextEdit>{});
+  reply(document ? format(*document) : std::vector<TextEdit>{});
+}
+
+void Server::codeAction(const CodeActionParams &params, Callback<llvm::json::Value> reply) {
+  const Document *document = find(params.textDocument.uri);
+  const std::vector<std::string> &only = params.context.only;
+  bool isWanted = only.empty() || llvm::is_contained(only, CodeAction::kQuickFix);
+  reply(document && isWanted ? codeActions(*document, params.range) : llvm::json::Array());
+}
+
+void Server::completion(const CompletionParams &params, Callback<CompletionList> reply) {
+  const Document *document = find(params.textDocument.uri);
+  reply(document ? lsp::completion(*document, params.position) : CompletionList{});
+}
+
+void Server::inlayHint(const InlayHintsParams &params, Callback<std::vector<InlayHint>> reply) {
+  const Document *document = find(params.textDocument.uri);
+  reply(document ? inlayHints(*document, params.range) : std::vector<InlayHint>());
+}
+
+void Server::documentSymbol(const DocumentParams &params,
+                            Callback<std::vector<DocumentSymbol>> reply) {
+  const Document *document = find(params.textDocument.uri);
+  reply(document ? symbols(*document) : std::vector<DocumentSymbol>());
+}
+
+void Server::references(const ReferenceParams &params, Callback<std::vector<Location>> reply) {
+  const Document *document = find(params.textDocument.uri);
+  reply(document ? lsp::references(*document, params.position, params.context.includeDeclaration)
+                 : std::vector<Location>());
+}
+
+void Server::prepareRename(const TextDocumentPositionParams &params,
+                           Callback<std::optional<Range>> reply) {
+  const Document *document = find(params.textDocument.uri);
+  reply(document ? renameable(*document, params.position) : std::nullopt);
+}
+
+void Server::rename(const RenameParams &params, Callback<WorkspaceEdit> reply) {
+  const Document *document = find(params.textDocument.uri);
+  reply(document ? lsp::rename(*document, params.position, params.newName)
+                 : llvm::Expected<WorkspaceEdit>(WorkspaceEdit{}));
+}
+
+void Server::semanticTokens(const DocumentParams &params, Callback<llvm::json::Value> reply) {
+  const Document *document = find(params.textDocument.uri);
+  reply(llvm::json::Object{
+      {"data", document ? lsp::semanticTokens(*document) : llvm::json::Array()}});
 }
 
 void Server::hover(const TextDocumentPositionParams &params, Callback<std::optional<Hover>> reply) {
   const Document *document = find(params.textDocument.uri);
-  reply(document ? document->hover(params.position) : std::nullopt);
+  reply(document ? lsp::hover(*document, params.position) : std::nullopt);
 }
 
 void Server::definition(const TextDocumentPositionParams &params,
                         Callback<std::vector<Location>> reply) {
   const Document *document = find(params.textDocument.uri);
-  reply(document ? document->definition(params.position) : std::vector<Location>{});
+  reply(document ? lsp::definition(*document, params.position) : std::vector<Location>{});
 }
 
 } // namespace attn::lsp

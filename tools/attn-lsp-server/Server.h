@@ -3,18 +3,25 @@
 // The protocol's requests and notifications, over the open documents.
 #pragma once
 
-#include "Document.h"
+#include "Features.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/LSP/Transport.h"
 
 namespace attn::lsp {
 
-/// `textDocument/formatting`; how to indent is not the client's choice.
-struct FormattingParams {
+/// The parameters of requests about a document as a whole.
+struct DocumentParams {
   llvm::lsp::TextDocumentIdentifier textDocument;
 };
 /// Reads the parameters of a request; false where they are not of its form.
-bool fromJSON(const llvm::json::Value &value, FormattingParams &result, llvm::json::Path path);
+bool fromJSON(const llvm::json::Value &value, DocumentParams &result, llvm::json::Path path);
+
+/// `textDocument/rename`
+struct RenameParams : llvm::lsp::TextDocumentPositionParams {
+  std::string newName;
+};
+/// Likewise.
+bool fromJSON(const llvm::json::Value &value, RenameParams &result, llvm::json::Path path);
 
 /// The server of one client.
 class Server {
@@ -34,8 +41,22 @@ private:
   void opened(const llvm::lsp::DidOpenTextDocumentParams &params);
   void changed(const llvm::lsp::DidChangeTextDocumentParams &params);
   void closed(const llvm::lsp::DidCloseTextDocumentParams &params);
-  void formatting(const FormattingParams &params,
+  void formatting(const DocumentParams &params,
                   llvm::lsp::Callback<std::vector<llvm::lsp::TextEdit>> reply);
+  void codeAction(const llvm::lsp::CodeActionParams &params,
+                  llvm::lsp::Callback<llvm::json::Value> reply);
+  void completion(const llvm::lsp::CompletionParams &params,
+                  llvm::lsp::Callback<llvm::lsp::CompletionList> reply);
+  void inlayHint(const llvm::lsp::InlayHintsParams &params,
+                 llvm::lsp::Callback<std::vector<llvm::lsp::InlayHint>> reply);
+  void documentSymbol(const DocumentParams &params,
+                      llvm::lsp::Callback<std::vector<llvm::lsp::DocumentSymbol>> reply);
+  void references(const llvm::lsp::ReferenceParams &params,
+                  llvm::lsp::Callback<std::vector<llvm::lsp::Location>> reply);
+  void prepareRename(const llvm::lsp::TextDocumentPositionParams &params,
+                     llvm::lsp::Callback<std::optional<llvm::lsp::Range>> reply);
+  void rename(const RenameParams &params, llvm::lsp::Callback<llvm::lsp::WorkspaceEdit> reply);
+  void semanticTokens(const DocumentParams &params, llvm::lsp::Callback<llvm::json::Value> reply);
   void hover(const llvm::lsp::TextDocumentPositionParams &params,
              llvm::lsp::Callback<std::optional<llvm::lsp::Hover>> reply);
   void definition(const llvm::lsp::TextDocumentPositionParams &params,

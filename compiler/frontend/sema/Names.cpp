@@ -27,6 +27,13 @@ Scope &declaringScope(Scope &from, const Decl &decl) {
   return *in;
 }
 
+std::string unusedAxis(Sema &sema) {
+  std::string name = "S";
+  for (unsigned i = 2; sema.names.scope->find(name); ++i)
+    name = "S" + std::to_string(i);
+  return name;
+}
+
 void suggest(Sema &sema, Diagnostic &diagnostic, llvm::StringRef name,
              llvm::function_ref<bool(const Decl &)> filter) {
   if (sema.report.isUnread(diagnostic))
@@ -37,7 +44,7 @@ void suggest(Sema &sema, Diagnostic &diagnostic, llvm::StringRef name,
       if (!filter || filter(*decl))
         names.push_back(decl->name);
   if (std::optional<llvm::StringRef> near = nearestName(name, names)) {
-    diagnostic.help("did you mean `" + *near + "`?");
+    diagnostic.didYouMean(*near);
     if (Decl *decl = sema.names.scope->find(*near))
       diagnostic.at(decl->range, "`" + *near + "` is declared here");
   }

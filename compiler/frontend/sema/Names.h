@@ -10,6 +10,9 @@ namespace attn::frontend {
 /// The scope, `from` or one around it, in which `decl` was declared.
 Scope &declaringScope(Scope &from, const Decl &decl);
 
+/// The name of an axis that a mend introduces: one that is not declared, `S` if that is free.
+std::string unusedAxis(Sema &sema);
+
 /// Adds "did you mean" where a name in scope is near.
 void suggest(Sema &sema, Diagnostic &diagnostic, llvm::StringRef name,
              llvm::function_ref<bool(const Decl &)> filter = nullptr);

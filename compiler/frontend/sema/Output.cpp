@@ -26,12 +26,16 @@ std::string uniqueSymbol(Output &output, llvm::StringRef name) {
 }
 
 void recordType(Sema &sema, SourceRange range, const SemaValue &value) {
-  if (!sema.options.types || value.isError() || sema.report.unapplied ||
-      sema.source.isUsed(range.begin))
+  if (!sema.options.types || value.isError())
     return;
-  sema.options.types->push_back({range, value.isTensor()
-                                            ? showTensor(value.tensor)
-                                            : llvm::formatv("{0}", value.number).str()});
+  recordType(sema, range,
+             value.isTensor() ? showTensor(value.tensor)
+                              : llvm::formatv("{0}", value.number).str());
+}
+
+void recordType(Sema &sema, SourceRange range, const llvm::Twine &words) {
+  if (sema.options.types && !sema.report.unapplied && !sema.source.isUsed(range.begin))
+    sema.options.types->push_back({range, words.str()});
 }
 
 } // namespace attn::frontend

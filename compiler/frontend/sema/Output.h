@@ -13,7 +13,9 @@ void headerHere(Output &output);
 /// A symbol of the module that is not taken: `name`, or that with a number behind it.
 std::string uniqueSymbol(Output &output, llvm::StringRef name);
 
-/// Tells an editor what stands at `range` (FrontendOptions::types).
+/// Tells an editor what stands at `range` (FrontendOptions::types): a value of the model, or in
+/// words what it is.
 void recordType(Sema &sema, SourceRange range, const SemaValue &value);
+void recordType(Sema &sema, SourceRange range, const llvm::Twine &words);
 
 } // namespace attn::frontend

@@ -68,6 +68,14 @@ llvm::StringRef spelling(BinaryOp op) {
   llvm_unreachable("covered");
 }
 
+std::vector<llvm::StringRef> attendWords() {
+  using Kind = AttendItem::Kind;
+  std::vector<llvm::StringRef> words;
+  for (Kind kind : {Kind::Score, Kind::Bias, Kind::Cap, Kind::Mask, Kind::Weight, Kind::Return})
+    words.push_back(spelling(kind));
+  return words;
+}
+
 llvm::StringRef spelling(AttendItem::Kind kind) {
   switch (kind) {
   case AttendItem::Kind::Score:

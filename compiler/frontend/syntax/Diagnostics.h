@@ -36,6 +36,19 @@ struct Label {
   std::string text;
 };
 
+/// A change to the text: `text` takes the place of what is at `range`. An empty range is an
+/// insertion, an empty text a deletion.
+struct Edit {
+  SourceRange range;
+  std::string text;
+};
+
+/// What can be done about a finding: in words, and as an edit where it is one that is known.
+struct Help {
+  std::string text;
+  std::optional<Edit> edit;
+};
+
 /// One finding. Built in place by DiagnosticEngine::error and the chained calls below.
 struct Diagnostic {
   Severity severity = Severity::Error;
@@ -46,7 +59,7 @@ struct Diagnostic {
   std::vector<Label> secondary;
   std::vector<std::string> lines; ///< Printed as they are below the places (tables of names).
   std::vector<std::string> notes;
-  std::vector<std::string> helps;
+  std::vector<Help> helps;
 
   /// Words beside the carets.
   Diagnostic &says(const llvm::Twine &text) { return label = text.str(), *this; }
@@ -57,7 +70,18 @@ struct Diagnostic {
   /// Further lines: text as it is, a note, a mend.
   Diagnostic &line(const llvm::Twine &text) { return lines.push_back(text.str()), *this; }
   Diagnostic &note(const llvm::Twine &text) { return notes.push_back(text.str()), *this; }
-  Diagnostic &help(const llvm::Twine &text) { return helps.push_back(text.str()), *this; }
+  Diagnostic &help(const llvm::Twine &text, std::optional<Edit> edit = std::nullopt) {
+    return helps.push_back({text.str(), std::move(edit)}), *this;
+  }
+  /// The mend is to write this at a place: "write `text`".
+  Diagnostic &write(SourceRange place, const llvm::Twine &text) {
+    return help("write `" + text + "`", Edit{place, text.str()});
+  }
+  /// What stands at the place of the finding, if it has one, is probably a misspelt `name`.
+  Diagnostic &didYouMean(llvm::StringRef name) {
+    return help("did you mean `" + name + "`?",
+                range ? std::optional(Edit{*range, name.str()}) : std::nullopt);
+  }
 };
 
 /// How diagnostics look.

@@ -212,6 +212,8 @@ struct AttendItem {
 };
 /// The word that starts such a line.
 llvm::StringRef spelling(AttendItem::Kind kind);
+/// All words that start one.
+std::vector<llvm::StringRef> attendWords();
 
 /// `along T as S`: `axis` is what the operands call it, `alias` (if given) the key axis' name
 /// inside.

@@ -12,12 +12,13 @@ namespace attn::frontend {
 namespace {
 struct ForeignRow {
   ForeignPlace place;
-  llvm::StringLiteral words, advice;
+  llvm::StringLiteral words, meant, advice;
 };
 } // namespace
 
 static constexpr ForeignRow foreignRows[] = {
-#define ATTN_FOREIGN(place, words, advice) {ForeignPlace::place, words, advice},
+#define ATTN_FOREIGN(place, words, advice) {ForeignPlace::place, words, "", advice},
+#define ATTN_FOREIGN_WORD(place, words, meant, advice) {ForeignPlace::place, words, meant, advice},
 #include "compiler/frontend/syntax/ForeignWords.def"
 };
 
@@ -27,15 +28,25 @@ std::string plainSpelling(llvm::StringRef word) {
   return plain;
 }
 
-llvm::StringRef adviceFor(ForeignPlace place, llvm::StringRef word) {
+Advice adviceFor(ForeignPlace place, llvm::StringRef word) {
   std::string plain = plainSpelling(word);
   for (const ForeignRow &row : foreignRows) {
     llvm::SmallVector<llvm::StringRef> words;
     row.words.split(words, ' ');
     if (row.place == place && llvm::is_contained(words, plain))
-      return row.advice;
+      return {row.advice, row.meant};
   }
-  return "";
+  return {};
+}
+
+bool advise(Diagnostic &diagnostic, ForeignPlace place, llvm::StringRef word) {
+  Advice advice = adviceFor(place, word);
+  if (advice.text.empty())
+    return false;
+  bool isWord = diagnostic.range && !advice.meant.empty();
+  diagnostic.help(advice.text, isWord ? std::optional(Edit{*diagnostic.range, advice.meant.str()})
+                                      : std::nullopt);
+  return true;
 }
 
 } // namespace attn::frontend

@@ -110,7 +110,8 @@ private:
     at = end == llvm::StringRef::npos ? text.size() : end + (block ? 2 : 0);
     error(DiagCode::BlockComment, {begin, begin + (block ? 2u : 1u)},
           "comments are written with `//` and end with the line")
-        .help("begin each line of the comment with `//`");
+        .help("begin each line of the comment with `//`",
+              block ? std::nullopt : std::optional(Edit{{begin, begin + 1}, "//"}));
   }
 
   void lexWord() {
@@ -174,7 +175,7 @@ private:
     llvm::StringRef number = text.slice(begin, end);
     if (text[begin] == '.')
       error(DiagCode::MalformedNumber, range, "a number begins with a digit")
-          .help("write `0" + text.slice(begin, at) + "`");
+          .write(range, "0" + text.slice(begin, at));
     else if (badExponent)
       error(DiagCode::MalformedNumber, range,
             "the exponent of `" + text.slice(begin, at) + "` has no digits");
@@ -196,10 +197,10 @@ private:
     digits();
     add(TokenKind::Integer, second);
     llvm::StringRef sizes = text.slice(begin, at);
-    error(DiagCode::MalformedNumber, {static_cast<uint32_t>(begin), static_cast<uint32_t>(at)},
-          "`" + sizes + "` is neither a number nor a name")
-        .help("write `" + sizes.take_while(llvm::isDigit) + " x " +
-              text.slice(second, second + sizes.size() - (second - begin)) + "`");
+    SourceRange range{static_cast<uint32_t>(begin), static_cast<uint32_t>(at)};
+    error(DiagCode::MalformedNumber, range, "`" + sizes + "` is neither a number nor a name")
+        .write(range, sizes.take_while(llvm::isDigit) + " x " +
+                          text.slice(second, second + sizes.size() - (second - begin)));
   }
 
   void lexString() {
@@ -222,7 +223,7 @@ private:
           .help("close it with `\"`");
     else if (open != "\"")
       error(DiagCode::UnexpectedCharacter, range, "strings are written with `\"`")
-          .help("write `\"" + text.slice(begin + open.size(), contentEnd) + "\"`");
+          .write(range, "\"" + text.slice(begin + open.size(), contentEnd) + "\"");
     else if (!llvm::json::isUTF8(text.slice(begin, at)))
       error(DiagCode::InvalidUtf8, range, "this string is not UTF-8 text");
     add(TokenKind::String, begin);
@@ -237,7 +238,7 @@ private:
     uint32_t begin = at++;
     error(DiagCode::UnknownEscape, {begin, begin + 1},
           "in a string, `\\` stands only before `\"` or `\\`")
-        .help("write `\\\\` for a backslash");
+        .help("write `\\\\` for a backslash", Edit{{begin, begin + 1}, "\\\\"});
   }
 
   bool lexOperator() {
@@ -253,7 +254,7 @@ private:
         SourceRange range{static_cast<uint32_t>(begin), static_cast<uint32_t>(at)};
         error(DiagCode::ForeignOperator, range,
               "`" + foreign.spelling + "` is not an operator of this language")
-            .help("write `" + foreign.meant + "`");
+            .write(range, foreign.meant);
         stream.tokens.push_back({foreign.kind, false, foreign.meant, range});
         return true;
       }

@@ -79,7 +79,7 @@ static void parseAttendItem(Parser &parser, AttendExpr &attend) {
       if (Diagnostic *diagnostic =
               parser.error(DiagCode::UnexpectedToken, "a line of an attention has no " +
                                                           parser.foundHere() + " behind its word"))
-        diagnostic->help("leave it out: `" + line + "`");
+        diagnostic->help("leave it out: `" + line + "`", Edit{parser.current().range, ""});
       parser.consume();
     }
     if (kind == AttendItem::Kind::Return)
@@ -95,15 +95,10 @@ static void parseAttendItem(Parser &parser, AttendExpr &attend) {
           parser.errorHere(DiagCode::UnknownAttendLine,
                            "expected a line of the attention, but got " + parser.foundHere())) {
     diagnostic->note("a line begins with `score`, `bias`, `cap`, `mask`, `weight` or `return`");
-    llvm::StringRef advice = parser.is(TokenKind::Word)
-                                 ? adviceFor(ForeignPlace::Line, parser.current().text)
-                                 : llvm::StringRef();
-    if (!advice.empty())
-      diagnostic->help(advice);
-    else if (parser.is(TokenKind::Word))
-      if (auto near = nearestName(parser.current().text,
-                                  {"score", "bias", "cap", "mask", "weight", "return"}))
-        diagnostic->help("did you mean `" + *near + "`?");
+    if (parser.is(TokenKind::Word) &&
+        !advise(*diagnostic, ForeignPlace::Line, parser.current().text))
+      if (auto near = nearestName(parser.current().text, attendWords()))
+        diagnostic->didYouMean(*near);
   }
   parser.consume();
   // On to the next line that is one.
@@ -194,7 +189,8 @@ ExprPtr parseAttend(Parser &parser) {
     if (Diagnostic *diagnostic =
             parser.error(DiagCode::MissingOver,
                          "expected `over` and the keys and values, but got " + parser.found()))
-      diagnostic->help("write `attend q over k, v along T as S`");
+      diagnostic->help("write `attend q over k, v along T as S`",
+                       Edit{parser.current().range, " over"});
   if (!parser.expectWord("over", DiagCode::MissingOver, "and the keys and values"))
     return errorExpr(begin.to(parser.lastRange()));
   attend->key = parseExpr(parser);
@@ -206,7 +202,8 @@ ExprPtr parseAttend(Parser &parser) {
             parser.error(DiagCode::UnexpectedToken,
                          "expected `,` between keys and values, but got " + parser.found()))
       diagnostic->help("write `" + parser.file.text(attend->key->range) + ", " +
-                       parser.current().text + "`");
+                           parser.current().text + "`",
+                       Edit{parser.here(), ","});
   if (isCommaMissing || parser.accept(TokenKind::Comma))
     attend->value = parseExpr(parser);
   if (parser.acceptWord("along")) {

@@ -44,7 +44,9 @@ ItemPtr parseDim(Parser &parser) {
               parser.error(DiagCode::MissingValue, "expected `=` and the size of `" + name->text +
                                                        "`, but got " + parser.found()))
         diagnostic->help("write `dim " + name->text + " = 64`, or `dyn " + name->text +
-                         " <= 64` for a size known only at run time");
+                             " <= 64` for a size known only at run time",
+                         parser.is(TokenKind::Integer) ? std::optional(Edit{parser.here(), " ="})
+                                                       : std::nullopt);
       return;
     }
     dim->entries.push_back({*name, parseExpr(parser)});
@@ -59,11 +61,14 @@ ItemPtr parseDyn(Parser &parser) {
     if (!name)
       return;
     if (!parser.accept(TokenKind::LessEqual)) {
+      bool isOther = parser.is(TokenKind::Equal) || parser.is(TokenKind::Less);
       if (Diagnostic *diagnostic =
               parser.error(DiagCode::MissingBound, "expected `<=` and the bound of `" + name->text +
                                                        "`, but got " + parser.found()))
-        diagnostic->help("write `dyn " + name->text + " <= 64`");
-      if (parser.is(TokenKind::Equal) || parser.is(TokenKind::Less)) {
+        diagnostic->help("write `dyn " + name->text + " <= 64`",
+                         isOther ? std::optional(Edit{parser.current().range, "<="})
+                                 : std::nullopt);
+      if (isOther) {
         parser.consume();
         parseExpr(parser);
       }
@@ -85,7 +90,8 @@ static bool expectColon(Parser &parser, const std::vector<Path> &names, llvm::St
   if (diagnostic && !names.empty()) {
     if (parser.is(TokenKind::Word) && !parser.atLineStart() && !parser.startsItem())
       diagnostic->help("names have commas between them: `" + names.back().str() + ", " +
-                       parser.current().text + "`");
+                           parser.current().text + "`",
+                       Edit{parser.here(), ","});
     else
       diagnostic->help("write `" + names.back().str() + ": " + example + "`");
   }
@@ -101,7 +107,8 @@ static void checkFlag(Parser &parser, bool &bias) {
     return;
   if (Diagnostic *diagnostic =
           parser.error(DiagCode::UnexpectedToken, "`bias` is a word alone, without a value"))
-    diagnostic->help(isTrue ? "write `bias`" : "leave `bias` out: there is none then");
+    diagnostic->help(isTrue ? "write `bias`" : "leave `bias` out: there is none then",
+                     Edit{parser.lastRange().to(parser.next().range), isTrue ? "bias" : ""});
   parser.consume();
   parser.consume();
   bias = isTrue;
@@ -213,7 +220,8 @@ ItemPtr parseNorm(Parser &parser) {
     if (parser.is(TokenKind::Equal)) {
       if (Diagnostic *diagnostic =
               parser.error(DiagCode::UnexpectedToken, "`eps` is followed by a number"))
-        diagnostic->help("leave `=` out: `eps " + parser.next().text + "`");
+        diagnostic->help("leave `=` out: `eps " + parser.next().text + "`",
+                         Edit{parser.current().range, ""});
       parser.consume();
     }
     norm->eps = parseExpr(parser);

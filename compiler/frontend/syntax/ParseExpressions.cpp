@@ -116,6 +116,15 @@ std::optional<OperatorRule> binaryOperator(const Token &token) {
 }
 } // namespace
 
+/// `a < b and b` for `a < b`, of which `left` consists.
+static std::optional<Edit> secondComparison(const Parser &parser, const Expr &left) {
+  auto *first = llvm::dyn_cast<BinaryExpr>(&left);
+  if (!first)
+    return std::nullopt;
+  return Edit{{left.range.end, left.range.end},
+              (" and " + parser.file.text(first->right->range)).str()};
+}
+
 static ExprPtr parseBinary(Parser &parser, unsigned lowest) {
   Parser::Nesting guard(parser);
   if (guard.beyondLimit())
@@ -138,7 +147,8 @@ static ExprPtr parseBinary(Parser &parser, unsigned lowest) {
     if (rule->level == comparisonLevel && compared) {
       if (Diagnostic *diagnostic =
               parser.error(DiagCode::ChainedComparison, "comparisons do not chain"))
-        diagnostic->at(left->range, "this is already a comparison").help("write `a < b and b < c`");
+        diagnostic->at(left->range, "this is already a comparison")
+            .help("write `a < b and b < c`", secondComparison(parser, *left));
     }
     compared = rule->level == comparisonLevel;
     SourceRange opRange = parser.consume().range;
@@ -317,7 +327,7 @@ void checkEquality(Parser &parser) {
     return;
   if (Diagnostic *diagnostic =
           parser.error(DiagCode::AssignmentForEquality, "`=` does not compare"))
-    diagnostic->help("write `==`");
+    diagnostic->write(parser.current().range, "==");
   parser.consume();
   parseExpr(parser);
 }
@@ -378,7 +388,7 @@ static ExprPtr parsePrimary(Parser &parser) {
       SourceRange range = token.range.to(parser.next().range);
       if (Diagnostic *diagnostic =
               parser.errorAt(range, DiagCode::MalformedNumber, "a number begins with a digit"))
-        diagnostic->help("write `0" + parser.file.text(range) + "`");
+        diagnostic->write(range, "0" + parser.file.text(range));
       parser.consume();
       parser.consume();
       return errorExpr(range);

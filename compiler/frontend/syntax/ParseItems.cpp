@@ -53,6 +53,14 @@ static const ItemRule itemRules[] = {
     {"return", InBlock | InEntry, parseReturn},
 };
 
+std::vector<llvm::StringRef> itemWords(unsigned scopes) {
+  std::vector<llvm::StringRef> words;
+  for (const ItemRule &rule : itemRules)
+    if (rule.scopes & scopes)
+      words.push_back(rule.word);
+  return words;
+}
+
 const ItemRule *findRule(const Token &token) {
   for (const ItemRule &rule : itemRules)
     if (token.isWord(rule.word))
@@ -66,7 +74,8 @@ static void parseVersion(Parser &parser, ast::File &result) {
     if (Diagnostic *diagnostic =
             parser.errorAt({start.begin, start.begin}, DiagCode::MissingVersionLine,
                            "a spec begins with the version of the language"))
-      diagnostic->help("write `attn 1` as the first line");
+      diagnostic->help("write `attn 1` as the first line",
+                       Edit{{start.begin, start.begin}, "attn 1\n"});
     parser.reportedAt = SIZE_MAX;
     return;
   }
@@ -80,12 +89,12 @@ static void parseVersion(Parser &parser, ast::File &result) {
     if (Diagnostic *diagnostic = parser.error(DiagCode::UnknownVersion,
                                               "version " + parser.current().text +
                                                   " of the language is not known to this compiler"))
-      diagnostic->help("this compiler reads `attn 1`");
+      diagnostic->help("this compiler reads `attn 1`", Edit{parser.current().range, "1"});
     parser.consume();
   } else if (Diagnostic *diagnostic =
                  parser.errorAt(keyword, DiagCode::MissingVersionLine,
                                 "`attn` is not followed by the version of the language")) {
-    diagnostic->help("write `attn 1`");
+    diagnostic->write(keyword, "attn 1");
   }
 }
 
@@ -175,7 +184,7 @@ static ast::ItemPtr parseItem(Parser &parser, ItemScope scope) {
   if (parser.is(TokenKind::Semicolon)) {
     if (Diagnostic *diagnostic =
             parser.error(DiagCode::Semicolon, "items are not separated by `;`"))
-      diagnostic->help("leave it out");
+      diagnostic->help("leave it out", Edit{parser.current().range, ""});
     while (parser.accept(TokenKind::Semicolon))
       ;
   } else if (!ended) {
@@ -223,7 +232,7 @@ static void reportNoItem(Parser &parser, ItemScope scope) {
             parser.errorAt(parser.lastRange(), DiagCode::UnexpectedToken,
                            "expected an operator behind `" + parser.file.text(parser.lastRange()) +
                                "`, but got " + parser.foundHere()))
-      diagnostic->help("did you mean `" + *meant + "`?");
+      diagnostic->didYouMean(*meant);
     return;
   }
   Diagnostic *diagnostic =
@@ -237,24 +246,21 @@ static void reportNoItem(Parser &parser, ItemScope scope) {
                        {"and", "or", "along", "as", "group", "over", "optional", "eps"});
   if (near == parser.current().text) // the word is right, its place is not
     near.reset();
-  llvm::StringRef advice = adviceFor(ForeignPlace::Item, parser.current().text);
+  const Token &token = parser.current();
+  SourceRange before{token.range.begin, token.range.begin};
   if (near)
-    diagnostic->help("did you mean `" + *near + "`?");
-  else if (!advice.empty())
-    diagnostic->help(advice);
+    diagnostic->didYouMean(*near);
+  else if (advise(*diagnostic, ForeignPlace::Item, token.text))
+    return;
   else if (assigned && (scope == InBlock || scope == InEntry))
-    diagnostic->help("write `let " + parser.current().text + " = …`");
+    diagnostic->help("write `let " + token.text + " = …`", Edit{before, "let "});
   else if (assigned && scope == InModel)
-    diagnostic->help("write `dim " + parser.current().text + " = …` for a size");
+    diagnostic->help("write `dim " + token.text + " = …` for a size", Edit{before, "dim "});
 }
 
 static std::optional<llvm::StringRef> misspeltItem(Parser &parser, ItemScope scope) {
-  std::vector<llvm::StringRef> words;
-  for (const ItemRule &rule : itemRules)
-    if (rule.scopes & scope)
-      words.push_back(rule.word);
   bool isWord = parser.is(TokenKind::Word) && !parser.current().inPath();
-  return isWord ? nearestName(parser.current().text, words) : std::nullopt;
+  return isWord ? nearestName(parser.current().text, itemWords(scope)) : std::nullopt;
 }
 
 std::unique_ptr<ast::File> parse(const SourceFile &file, DiagnosticEngine &diagnostics,

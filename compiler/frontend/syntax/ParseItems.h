@@ -20,6 +20,9 @@ struct ItemRule {
 /// The item that a word begins; null where it begins none.
 const ItemRule *findRule(const Token &token);
 
+/// The words that begin items which may stand there.
+std::vector<llvm::StringRef> itemWords(unsigned scopes);
+
 /// `{ items }`; the place of the closing brace.
 SourceRange parseBody(Parser &parser, ItemScope scope, std::vector<ast::ItemPtr> &items);
 

@@ -62,12 +62,14 @@ std::vector<ast::Path> parsePaths(Parser &parser, llvm::StringRef what) {
 
 std::optional<ast::Name> parsePattern(Parser &parser, llvm::StringRef what) {
   if (!parser.is(TokenKind::String)) {
-    if (Diagnostic *diagnostic = parser.error(DiagCode::UnexpectedToken,
-                                              "expected " + what + ", but got " + parser.found()))
-      if (parser.is(TokenKind::Word))
-        diagnostic->help("write it in quotes: `\"" + parser.current().text + "\"`");
-    if (parser.is(TokenKind::Word) && !parser.startsItem())
-      parsePath(parser, what); // a path without quotes
+    Diagnostic *diagnostic =
+        parser.error(DiagCode::UnexpectedToken, "expected " + what + ", but got " + parser.found());
+    if (!parser.is(TokenKind::Word) || parser.startsItem())
+      return std::nullopt;
+    std::optional<ast::Path> path = parsePath(parser, what); // without quotes
+    if (diagnostic && path)
+      diagnostic->help("write it in quotes: `\"" + path->str() + "\"`",
+                       Edit{path->range, "\"" + path->str() + "\""});
     return std::nullopt;
   }
   Token token = parser.consume();
@@ -83,13 +85,14 @@ std::vector<ast::ExprPtr> parseDims(Parser &parser) {
 void parseArrow(Parser &parser, std::vector<ast::ExprPtr> &from, std::vector<ast::ExprPtr> &to) {
   from = parseDims(parser);
   if (!parser.accept(TokenKind::Arrow)) {
+    bool isArrowAlone = parser.is(TokenKind::Word) && !parser.current().isReserved() &&
+                        !parser.startsItem() && !parser.isWord("bias");
     if (Diagnostic *diagnostic = parser.error(
             DiagCode::MissingArrow,
             "expected `->` between the axes taken and the axes given, but got " + parser.found()))
-      diagnostic->help("write `D -> F` for a map from D to F");
-    // The arrow alone may be missing.
-    if (!parser.is(TokenKind::Word) || parser.current().isReserved() || parser.startsItem() ||
-        parser.isWord("bias"))
+      diagnostic->help("write `D -> F` for a map from D to F",
+                       isArrowAlone ? std::optional(Edit{parser.here(), " ->"}) : std::nullopt);
+    if (!isArrowAlone)
       return;
   }
   to = parseDims(parser);
@@ -300,8 +303,8 @@ static void parseBindingSource(Parser &parser, ast::Binding &binding) {
       "after `=` stands a path in quotes, `split(\"path\", q k v)`, `slice(\"path\", 0 to N)` "
       "or `tied(path)`");
   if (isPath)
-    diagnostic->help("write a path in quotes: `= \"" +
-                     parser.file.text(begin.to(parser.lastRange())) + "\"`");
+    diagnostic->help("write a path in quotes: `= \"" + given + "\"`",
+                     Edit{begin.to(parser.lastRange()), ("\"" + given + "\"").str()});
 }
 
 ast::Binding parseBinding(Parser &parser) {

@@ -100,7 +100,7 @@ bool Parser::expectWord(llvm::StringRef word, DiagCode code, const llvm::Twine &
   // Misspelt, it is read as what was meant.
   bool isMisspelt = is(TokenKind::Word) && !atLineStart() && nearestName(current().text, {word});
   if (diagnostic && isMisspelt)
-    diagnostic->help("did you mean `" + word + "`?");
+    diagnostic->didYouMean(word);
   return isMisspelt && (consume(), true);
 }
 
@@ -184,13 +184,18 @@ bool Parser::closeList(TokenKind close, SourceRange open) {
   return false;
 }
 
+void Parser::reportComma(SourceRange comma, llvm::StringRef side) {
+  if (Diagnostic *diagnostic =
+          errorAt(comma, DiagCode::ExtraComma, "there is nothing " + side + " this comma"))
+    diagnostic->help("leave it out", Edit{comma, ""});
+}
+
 void Parser::parseList(TokenKind close, SourceRange open, llvm::function_ref<void()> element,
                        TokenKind alsoEndsAt) {
   auto atEnd = [&] { return is(close) || (alsoEndsAt != TokenKind::End && is(alsoEndsAt)); };
   while (!atEnd()) {
     if (is(TokenKind::Comma)) {
-      errorHere(DiagCode::ExtraComma, "there is nothing before this comma");
-      consume();
+      reportComma(consume().range, "before");
       continue;
     }
     size_t before = position;
@@ -212,7 +217,7 @@ void Parser::parseList(TokenKind close, SourceRange open, llvm::function_ref<voi
     }
     SourceRange comma = consume().range;
     if (atEnd())
-      errorAt(comma, DiagCode::ExtraComma, "there is nothing after this comma");
+      reportComma(comma, "after");
     if (position == before)
       break;
   }
@@ -227,7 +232,7 @@ static std::string adviceForMethod(const Token &name) {
   if (text == "T" || text == "mT" || text == "shape" || text == "size")
     return "axes have names, and their order means nothing: leave it out; a size is the name of "
            "its axis";
-  llvm::StringRef advice = adviceFor(ForeignPlace::Function, name.text);
+  llvm::StringRef advice = adviceFor(ForeignPlace::Function, name.text).text;
   return advice.empty() ? "functions are applied to a tensor in parentheses: `gelu(x)`"
                         : advice.str();
 }
@@ -240,7 +245,7 @@ bool Parser::reportForeign() {
     return true;
   };
   if (is(TokenKind::At))
-    return report("@", adviceFor(ForeignPlace::Function, "matmul"));
+    return report("@", adviceFor(ForeignPlace::Function, "matmul").text);
   if (is(TokenKind::Dot) && next().is(TokenKind::Word)) {
     if (Diagnostic *diagnostic =
             errorHere(DiagCode::ForeignOperator, "a value has no `." + next().text + "`"))
@@ -259,11 +264,10 @@ void Parser::parseCommas(llvm::function_ref<void()> element) {
   while (is(TokenKind::Comma) && !withItemFollows()) {
     SourceRange comma = consume().range;
     while (is(TokenKind::Comma)) {
-      errorHere(DiagCode::ExtraComma, "there is nothing before this comma");
-      consume();
+      reportComma(consume().range, "before");
     }
     if (startsItem() || is(TokenKind::RightBrace) || is(TokenKind::End)) {
-      errorAt(comma, DiagCode::ExtraComma, "there is nothing after this comma");
+      reportComma(comma, "after");
       return;
     }
     element();

@@ -68,6 +68,8 @@ public:
   void synchronise();
   /// Skips to `close` or a comma of this nesting, at most to the end of the item.
   void skipInList(TokenKind close);
+  /// Reports a comma that has nothing `before` or `after` it.
+  void reportComma(SourceRange comma, llvm::StringRef side);
   /// Elements with commas between them up to the closing token, which is consumed.
   void parseList(TokenKind close, SourceRange open, llvm::function_ref<void()> element,
                  TokenKind alsoEndsAt = TokenKind::End);

@@ -122,8 +122,8 @@ public:
       os << "   " << printable(line) << '\n';
     for (const std::string &note : diagnostic.notes)
       renderRemark("note", printable(note));
-    for (const std::string &help : diagnostic.helps)
-      renderRemark("help", printable(help));
+    for (const Help &help : diagnostic.helps)
+      renderRemark("help", printable(help.text));
   }
 
 private:
@@ -221,6 +221,27 @@ llvm::json::Array jsonStrings(llvm::ArrayRef<std::string> texts) {
   return array;
 }
 
+/// The texts of all helps, and the edits of those that have one.
+void addHelps(llvm::json::Object &object, const SourceFile &file, const Diagnostic &diagnostic) {
+  llvm::json::Array helps, edits;
+  for (const Help &help : diagnostic.helps) {
+    helps.push_back(llvm::json::fixUTF8(help.text));
+    if (!help.edit)
+      continue;
+    llvm::json::Object edit{{"help", llvm::json::fixUTF8(help.text)},
+                            {"range", jsonRange(file, help.edit->range)},
+                            {"text", llvm::json::fixUTF8(help.edit->text)}};
+    if (llvm::StringRef name = file.nameAt(help.edit->range.begin);
+        name != *object.getString("file"))
+      edit["file"] = llvm::json::fixUTF8(name);
+    edits.push_back(std::move(edit));
+  }
+  if (!helps.empty())
+    object["helps"] = std::move(helps);
+  if (!edits.empty())
+    object["edits"] = std::move(edits);
+}
+
 } // namespace
 
 void DiagnosticEngine::render(llvm::raw_ostream &os, RenderOptions options) const {
@@ -260,8 +281,7 @@ void DiagnosticEngine::renderJson(llvm::raw_ostream &os) const {
       object["lines"] = jsonStrings(diagnostic->lines);
     if (!diagnostic->notes.empty())
       object["notes"] = jsonStrings(diagnostic->notes);
-    if (!diagnostic->helps.empty())
-      object["helps"] = jsonStrings(diagnostic->helps);
+    addHelps(object, file, *diagnostic);
     os << llvm::json::Value(std::move(object)) << '\n';
   }
 }

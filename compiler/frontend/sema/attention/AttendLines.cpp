@@ -16,6 +16,18 @@ static std::string wordOf(const Expr &expr) {
   return path ? path->path.str() : "";
 }
 
+static constexpr std::pair<llvm::StringLiteral, Normaliser> normalisers[] = {
+    {"softmax", Normaliser::Softmax}, {"sigmoid", Normaliser::Sigmoid}, {"relu", Normaliser::Relu},
+    {"hardmax", Normaliser::Hardmax}, {"none", Normaliser::Identity},
+};
+
+std::vector<llvm::StringRef> weightNames() {
+  std::vector<llvm::StringRef> names;
+  for (const auto &[name, normaliser] : normalisers)
+    names.push_back(name);
+  return names;
+}
+
 static bool readWeight(Sema &sema, const Expr &weight, AttendHooks &hooks) {
   auto *call = llvm::dyn_cast<CallExpr>(&weight);
   if (call && wordOf(*call->callee) == "dropout") {
@@ -28,32 +40,29 @@ static bool readWeight(Sema &sema, const Expr &weight, AttendHooks &hooks) {
     hooks.normaliser = Normaliser::ReluMean;
     return true;
   }
-  auto known = llvm::StringSwitch<std::optional<Normaliser>>(over ? "" : word)
-                   .Case("softmax", Normaliser::Softmax)
-                   .Case("sigmoid", Normaliser::Sigmoid)
-                   .Case("relu", Normaliser::Relu)
-                   .Case("hardmax", Normaliser::Hardmax)
-                   .Case("none", Normaliser::Identity)
-                   .Default(std::nullopt);
+  auto *known = over ? std::end(normalisers)
+                     : llvm::find_if(normalisers, [&](auto &row) { return row.first == word; });
+  bool isKnown = known != std::end(normalisers);
   bool isSink = call && word == "softmax" && call->arguments.size() == 1 &&
                 call->arguments[0].name && call->arguments[0].name->text == "sink";
-  if (!known || (call && !isSink)) {
+  if (!isKnown || (call && !isSink)) {
     Diagnostic &diagnostic =
         sema.report.error(DiagCode::UnknownWeight, weight.range,
                           "`" + sema.source.text(weight.range) + "` makes no weights of scores");
-    auto near = nearestName(word, {"softmax", "sigmoid", "relu", "hardmax", "none"});
-    if (call && known)
+    auto near = nearestName(word, weightNames());
+    if (call && isKnown)
       diagnostic.help(
           "weights are made along the keys, whose axis is not said again: write `weight " + word +
-          "`");
+              "`",
+          Edit{weight.range, word});
     else if (near && *near != word)
-      diagnostic.help("did you mean `" + *near + "`?");
+      diagnostic.didYouMean(*near);
     else
       diagnostic.note("weights are softmax, softmax(sink = s[h]), sigmoid, relu, relu / n (of the "
                       "number of keys), hardmax or none, and dropout(softmax, p)");
     return false;
   }
-  hooks.normaliser = *known;
+  hooks.normaliser = known->second;
   if (isSink)
     hooks.sink = call->arguments[0].value.get();
   return true;

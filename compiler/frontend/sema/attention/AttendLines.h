@@ -21,4 +21,7 @@ struct AttendHooks {
 /// The lines of an `attend`, each at most once; false after an error.
 bool readHooks(Sema &sema, const ast::AttendExpr &attend, AttendHooks &hooks);
 
+/// What a line `weight` may name.
+std::vector<llvm::StringRef> weightNames();
+
 } // namespace attn::frontend

@@ -2,6 +2,8 @@
 //
 // attend -> attn.attention: which axis holds the keys, which are shared, what is returned.
 #include "compiler/frontend/sema/attention/Attention.h"
+#include "compiler/frontend/sema/Names.h"
+#include "compiler/frontend/sema/Output.h"
 #include "compiler/frontend/sema/attention/AlongAxes.h"
 #include "compiler/frontend/sema/attention/AttendLines.h"
 #include "compiler/frontend/sema/attention/AttentionRegions.h"
@@ -58,6 +60,7 @@ static mlir::Value relabelKey(Sema &sema, mlir::Value value, const AlongAxis &al
   made = key.name;
   if (along.alias) {
     llvm::StringRef alias = along.alias->text;
+    recordType(sema, along.alias->range, "axis of the keys, as long as " + along.axis.text);
     if (findAxis(axes, alias) >= 0 && findAxis(axes, alias) != at) {
       sema.report
           .error(DiagCode::KeyAxisTaken, along.alias->range,
@@ -245,16 +248,27 @@ static bool checkBatch(Sema &sema, const AttendExpr &attend, const AttendOperand
   return true;
 }
 
+/// `mask causal` before the first line of an attention.
+static Edit withMask(const AttendExpr &attend) {
+  if (!attend.body.empty())
+    return {{attend.body.front().range.begin, attend.body.front().range.begin}, "mask causal "};
+  if (attend.hasBody)
+    return {{attend.range.end - 1, attend.range.end - 1}, "mask causal "};
+  return {{attend.range.end, attend.range.end}, " { mask causal }"};
+}
+
 /// No axis that is attended along is one of the query.
 static bool checkKeyAxes(Sema &sema, const AttendExpr &attend, const AttendOperands &operands) {
   for (auto [axis, along] : llvm::zip(operands.keyAxes, attend.along)) {
     if (findAxis(axesOfValue(operands.query), axis.name) < 0)
       continue;
+    std::string keys = unusedAxis(sema);
     operands
         .show(sema.report.error(DiagCode::KeyAxisInQuery, along.axis.range,
                                 "the query has the axis `" + axisLabel(axis.name) + "` too"),
               attend)
-        .help("name the axis of the keys: `along " + along.axis.text + " as S`");
+        .help("name the axis of the keys: `along " + along.axis.text + " as " + keys + "`",
+              Edit{{along.axis.range.end, along.axis.range.end}, " as " + keys});
     return false;
   }
   return true;
@@ -333,7 +347,8 @@ std::vector<SemaValue> evalAttend(Sema &sema, const AttendExpr &attend) {
   if (isPushedAxis(sema.entry, operands.keyAxes.front()) && !hooks.saysMask) {
     sema.report.error(DiagCode::CacheMask, attend.range, "an attention over a cache says its mask")
         .note("its keys are all positions, also those behind a query")
-        .help("write `mask causal` in its braces, or `mask none` where every query sees all keys");
+        .help("write `mask causal` in its braces, or `mask none` where every query sees all keys",
+              withMask(attend));
     return wrong;
   }
   if (!checkKeyAxes(sema, attend, operands) ||

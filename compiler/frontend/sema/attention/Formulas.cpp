@@ -4,6 +4,7 @@
 // region.
 #include "compiler/frontend/sema/attention/Formulas.h"
 #include "compiler/frontend/sema/Limits.h"
+#include "compiler/frontend/sema/Output.h"
 #include "compiler/frontend/sema/attention/Formula.h"
 #include "compiler/frontend/sema/attention/HookTensors.h"
 #include "compiler/frontend/sema/attention/Hooks.h"
@@ -19,6 +20,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <limits>
 
@@ -31,6 +33,9 @@ using Kind = FormulaValue::Kind;
 
 /// A size that is known only when running, as a whole number.
 static FormulaValue formulaSize(Formula &formula, Decl &decl);
+
+/// The value of a formula, of which nobody is told.
+static FormulaValue evalFormulaKind(Formula &formula, const Expr &expr);
 
 //===-- operators ---------------------------------------------------------------------------===//
 
@@ -281,7 +286,8 @@ static bool sizeInCapitals(Sema &sema, Diagnostic &diagnostic, llvm::StringRef n
   Decl *dim = sema.names.scope->find(name.upper());
   if (!dim || dim->kind != Decl::Kind::Dim || name.upper() == name)
     return false;
-  diagnostic.help("a size is the name of its dim: `" + name.upper() + "`");
+  diagnostic.help("a size is the name of its dim: `" + name.upper() + "`",
+                  Edit{*diagnostic.range, name.upper()});
   return true;
 }
 
@@ -355,7 +361,42 @@ static FormulaValue formulaSize(Formula &formula, Decl &decl) {
                                 {std::min<int64_t>(least, 1), boundOf(formula.sema, axis)});
 }
 
+/// Tells an editor what a part of a formula is.
+static void recordFormula(Formula &formula, const Expr &expr, const FormulaValue &value) {
+  auto along = [&](llvm::StringRef what) {
+    return (what + " along " + axisLabel(value.axis.name)).str();
+  };
+  auto words = [&]() -> std::string {
+    switch (value.kind) {
+    case Kind::Error:
+      return "";
+    case Kind::Number:
+      return llvm::formatv("{0}", value.number);
+    case Kind::Scalar:
+      return "number";
+    case Kind::Position:
+      return value.axis.name.empty() ? "whole number" : along("position");
+    case Kind::Truth:
+      return "truth value";
+    case Kind::Vector:
+      return along("vector");
+    case Kind::Dot:
+      return "inner product";
+    }
+    llvm_unreachable("covered");
+  };
+  if (formula.sema.options.types)
+    if (std::string text = words(); !text.empty())
+      recordType(formula.sema, expr.range, text);
+}
+
 FormulaValue evalFormula(Formula &formula, const Expr &expr) {
+  FormulaValue value = evalFormulaKind(formula, expr);
+  recordFormula(formula, expr, value);
+  return value;
+}
+
+static FormulaValue evalFormulaKind(Formula &formula, const Expr &expr) {
   if (!spend(formula.sema, 1, expr.range))
     return {};
   switch (expr.kind) {

@@ -66,7 +66,8 @@ bool groupHeads(Sema &sema, const AttendExpr &attend, AttendOperands &operands) 
     // What the query has alone and what the keys have alone, where each is one.
     std::string own = onlyOf(query, keys, operands), ofKeys = onlyOf(keys, query, operands);
     if (!own.empty() && !ofKeys.empty())
-      diagnostic.help("write `group " + own + " by " + ofKeys + "`");
+      diagnostic.help("write `group " + own + " by " + ofKeys + "`",
+                      Edit{heads.range.to(by.range), own + " by " + ofKeys});
     return false;
   };
   if (at < 0 || at + 1 == static_cast<int>(query.size()) || query[at].isDynamic())

@@ -238,13 +238,17 @@ static bool helpWithPosition(Diagnostic &diagnostic, const Formula &formula, con
     return false;
   std::string text = formula.sema.source.text(index.range).str(),
               mend = "`" + withIndex(formula, expr, index, meant) + "`";
-  if (!formula.names.count(meant) && meant.find('.') == std::string::npos)
+  std::optional<Edit> edit = Edit{index.range, meant};
+  if (!formula.names.count(meant) && meant.find('.') == std::string::npos) {
     mend +=
         ", with `" + meant + "` among the names in the parentheses of the " + formula.what().str();
+    edit.reset();
+  }
   diagnostic.help(llvm::StringRef(text).lower() == meant
                       ? "positions are written in small letters: " + mend
                       : "the position along `" + axisLabel(axis.name).str() + "` is `" + meant +
-                            "`: " + mend);
+                            "`: " + mend,
+                  edit);
   return true;
 }
 
@@ -285,7 +289,10 @@ static bool checkIndex(const Formula &formula, const IndexExpr &whole, const Exp
         llvm::formatv(
             "where what lies outside is to count as the end, write `min(max({0}, 0), {1})`",
             sema.source.text(expr.range), axis.size - 1)
-            .str());
+            .str(),
+        Edit{expr.range,
+             llvm::formatv("min(max({0}, 0), {1})", sema.source.text(expr.range), axis.size - 1)
+                 .str()});
   return false;
 }
 
@@ -389,7 +396,7 @@ FormulaValue formulaIndex(Formula &formula, const IndexExpr &expr) {
     for (const auto &[other, value] : formula.tensors)
       known.push_back(other);
     if (auto near = nearestName(name, known); near && path)
-      diagnostic.help("did you mean `" + *near + "`?");
+      diagnostic.didYouMean(*near);
     else if (path && formula.isLine)
       suggest(formula.sema, diagnostic, name, [](const Decl &decl) {
         return decl.kind == Decl::Kind::Param || decl.kind == Decl::Kind::Value;

@@ -46,8 +46,20 @@ const HookDecl *hookOf(const Decl *decl, HookDecl::Hook hook) {
   return item && item->hook == hook ? item : nullptr;
 }
 
-Diagnostic &unknownHook(Sema &sema, const PathExpr &path, HookDecl::Hook hook, const Decl *decl,
-                        std::vector<llvm::StringRef> names) {
+std::vector<llvm::StringRef> knownHooks(HookDecl::Hook hook) {
+  switch (hook) {
+  case HookDecl::Hook::Score:
+    return {"dot", "scaled_dot", "cosine"};
+  case HookDecl::Hook::Bias:
+    return {};
+  case HookDecl::Hook::Mask:
+    return {"causal", "window"};
+  }
+  llvm_unreachable("covered");
+}
+
+Diagnostic &unknownHook(Sema &sema, const PathExpr &path, HookDecl::Hook hook, const Decl *decl) {
+  std::vector<llvm::StringRef> names = knownHooks(hook);
   llvm::StringRef what = spelling(hook);
   std::string name = path.path.str();
   Diagnostic &diagnostic = sema.report.error(DiagCode::UnknownScore, path.range,
@@ -63,15 +75,13 @@ Diagnostic &unknownHook(Sema &sema, const PathExpr &path, HookDecl::Hook hook, c
     return diagnostic.note("it hides the " + what + " of that name").help("call it otherwise");
   if (decl && (decl->kind == Decl::Kind::Param || decl->kind == Decl::Kind::Value))
     return diagnostic.help("read an element of it: `" + name + "[…]`");
-  llvm::StringRef advice =
-      hook == HookDecl::Hook::Score ? adviceFor(ForeignPlace::Score, name) : llvm::StringRef();
   names.insert(names.end(), {"none", "true", "false"});
   auto near = nearestName(name, names);
   names.resize(names.size() - 3);
   if (near && (hook != HookDecl::Hook::Score || *near != "none"))
-    diagnostic.help("did you mean `" + *near + "`?");
-  else if (!advice.empty())
-    diagnostic.help(advice);
+    diagnostic.didYouMean(*near);
+  else if (hook == HookDecl::Hook::Score && advise(diagnostic, ForeignPlace::Score, name))
+    return diagnostic;
   else if (!names.empty())
     diagnostic.note("the " + what + "s are " + llvm::join(names, ", "));
   else if (!decl)
@@ -86,9 +96,10 @@ bool helpWithSmallLetter(Diagnostic &diagnostic, const Formula &formula, llvm::S
     return false;
   bool isNamed = formula.names.count(small);
   diagnostic.help("positions are written in small letters: `" + small + "`" +
-                  (isNamed ? std::string()
-                           : ", which stands among the names in the parentheses of the " +
-                                 formula.what().str()));
+                      (isNamed ? std::string()
+                               : ", which stands among the names in the parentheses of the " +
+                                     formula.what().str()),
+                  isNamed ? std::optional(Edit{*diagnostic.range, small}) : std::nullopt);
   return true;
 }
 
@@ -245,12 +256,15 @@ static std::optional<FormulaValue> applyKnownMask(Formula &line, const PathExpr 
   if (count != (isWindow ? 2 : 0)) {
     std::string before =
         count == 1 ? line.sema.source.text(call->arguments[0].value->range).str() : "4096";
+    SourceRange place = call ? call->range : path.range;
+    std::string mend = isWindow ? "window(" + before + ", 0)" : "causal";
     line.sema.report
-        .error(DiagCode::WrongArguments, call ? call->range : path.range,
+        .error(DiagCode::WrongArguments, place,
                isWindow ? "`window` takes two numbers" : "`causal` takes nothing")
-        .help(isWindow ? "write how many keys before a query and behind it are seen: `window(" +
-                             before + ", 0)`"
-                       : "write `causal`");
+        .help((isWindow ? "write how many keys before a query and behind it are seen: `"
+                        : "write `") +
+                  mend + "`",
+              isWindow && count != 1 ? std::nullopt : std::optional(Edit{place, mend}));
     return FormulaValue{};
   }
   mlir::OpBuilder &builder = line.builder;
@@ -292,10 +306,7 @@ std::optional<FormulaValue> applyHook(Formula &line, const PathExpr &path, const
   bool isDim = decl && decl->kind == Decl::Kind::Dim;
   if (isDim || call || (!line.isLine && (!decl || decl->kind != Decl::Kind::Hook)))
     return std::nullopt;
-  std::vector<llvm::StringRef> known;
-  if (line.hook == HookDecl::Hook::Mask)
-    known = {"causal", "window"};
-  Diagnostic &diagnostic = unknownHook(line.sema, path, line.hook, decl, known);
+  Diagnostic &diagnostic = unknownHook(line.sema, path, line.hook, decl);
   diagnostic.note("positions are " + line.listNames());
   helpWithSmallLetter(diagnostic, line, name);
   return FormulaValue{};

@@ -10,9 +10,12 @@ namespace attn::frontend {
 /// The hook that a declaration is; null where it is none of this kind.
 const ast::HookDecl *hookOf(const Decl *decl, ast::HookDecl::Hook hook);
 
-/// Reports a name that is no hook of this kind; `names` are those that need no declaration.
+/// The hooks of a kind that need no declaration.
+std::vector<llvm::StringRef> knownHooks(ast::HookDecl::Hook hook);
+
+/// Reports a name that is no hook of this kind.
 Diagnostic &unknownHook(Sema &sema, const ast::PathExpr &path, ast::HookDecl::Hook hook,
-                        const Decl *decl, std::vector<llvm::StringRef> names);
+                        const Decl *decl);
 
 /// Says of a name that differs from a position's in case alone that positions are written in small
 /// letters; false of others.

@@ -147,7 +147,7 @@ bool buildScore(Sema &sema, const Expr *score, AttentionRegions &regions, mlir::
   }
   std::optional<FormulaValue> value = decl ? std::nullopt : knownScore(pair, name, query, key);
   if (!value) {
-    unknownHook(sema, *path, HookDecl::Hook::Score, decl, {"dot", "scaled_dot", "cosine"});
+    unknownHook(sema, *path, HookDecl::Hook::Score, decl);
     return false;
   }
   if (call) {

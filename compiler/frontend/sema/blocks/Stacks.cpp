@@ -84,7 +84,8 @@ std::optional<Owner> ownerOfStack(Sema &sema, const Decl &decl, const Owner &aro
           .error(DiagCode::BadPattern, stack.binding.pattern.range,
                  "the layers of `" + decl.name + "` would share their tensors")
           .help("write `{n}` where the number of the layer stands: `\"" + path +
-                ".{n}\"`, or `of shared " + stack.block.text + "`");
+                    ".{n}\"`, or `of shared " + stack.block.text + "`",
+                Edit{stack.binding.pattern.range, "\"" + path + ".{n}\""});
       return std::nullopt;
     }
   } else if (stack.binding.kind != Binding::Kind::Path || stack.binding.optional ||

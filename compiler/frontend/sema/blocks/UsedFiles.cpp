@@ -29,7 +29,7 @@ static std::unique_ptr<File> readUse(Sema &sema, const UseDecl &use, std::set<st
       Diagnostic &diagnostic =
           sema.report.error(DiagCode::UnknownUse, place, "there is no library `" + path + "`");
       if (auto near = nearestName(path, paths))
-        diagnostic.help("did you mean `" + *near + "`?");
+        diagnostic.didYouMean(*near);
       else
         diagnostic.note("the library is " + llvm::join(paths, ", ") +
                         "; a file of your own is named in quotes: `use \"blocks.attn\"`");

@@ -185,7 +185,9 @@ std::optional<CacheUse> CacheUses::useOf(const BuiltEntry &built, Decl &cache,
           .error(DiagCode::EntryPart, built.entry->only.front().range,
                  "what `" + built.entry->only.front().text + "` is filled with depends on `" +
                      cache.name + "`, which the entry does not push to")
-          .help("write `only " + built.entry->only.front().text + ", " + cache.name + "`");
+          .help("write `only " + built.entry->only.front().text + ", " + cache.name + "`",
+                Edit{{built.entry->only.back().range.end, built.entry->only.back().range.end},
+                     ", " + cache.name});
   }
   mlir::MLIRContext *context = &sema.mlirContext;
   return CacheUse{

@@ -5,6 +5,7 @@
 // `once` is all that the cache holds then; an entry that lacks what is filled in reads it, and what
 // would compute it is dropped (PartialEntries.cpp).
 #include "compiler/frontend/sema/entries/Caches.h"
+#include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/Output.h"
 #include "compiler/frontend/sema/attention/Attention.h"
 #include "compiler/frontend/sema/entries/CacheAxes.h"
@@ -286,10 +287,12 @@ std::vector<SemaValue> evalPush(Sema &sema, const CallExpr &call, const AlongAxi
   if (!key || !value)
     return wrong;
   if (!along.alias) {
+    std::string all = unusedAxis(sema);
     sema.report
         .error(DiagCode::CachePush, along.axis.range,
                "the axis of all positions in the cache has no name here")
-        .help("write `along " + along.axis.text + " as S`");
+        .help("write `along " + along.axis.text + " as " + all + "`",
+              Edit{{along.axis.range.end, along.axis.range.end}, " as " + all});
     return wrong;
   }
   key = fill(sema, filling, key, "key", *call.arguments[0].value);

@@ -44,7 +44,7 @@ void checkImage(Sema &sema) {
       sema.report.error(DiagCode::ImageFilter, sema.names.image->resampling->range,
                         "pictures cannot be resized by `" + filter + "`");
   if (auto near = nearestName(filter, filters))
-    diagnostic.help("did you mean `" + *near + "`?");
+    diagnostic.didYouMean(*near);
   else
     diagnostic.note("the ways are nearest, bilinear, bicubic, lanczos, box and hamming");
 }
@@ -94,7 +94,9 @@ static std::optional<PictureSize> pictureSize(Sema &sema, const ImageDecl &image
   if (std::string where = whereSizes(sema, {height, width}); !where.empty())
     diagnostic.note(where);
   if (!isDynamic)
-    diagnostic.help("write `image input " + size(height) + " x " + size(width) + "`");
+    diagnostic.help(
+        "write `image input " + size(height) + " x " + size(width) + "`",
+        Edit{image.height->range.to(image.width->range), size(height) + " x " + size(width)});
   else
     diagnostic.note("pictures have one size, known when compiling");
   return std::nullopt;
@@ -153,7 +155,8 @@ mlir::DictionaryAttr imageAttr(Sema &sema, const EntryDecl &entry, const Paramet
     sema.report
         .error(DiagCode::DtypePlace, parameter.type.range, "a picture becomes a tensor of f32")
         .at(image.keyword, "the picture")
-        .help("leave `" + parameter.type.word->text + "` out");
+        .help("leave `" + parameter.type.word->text + "` out",
+              Edit{parameter.type.word->range, ""});
     return nullptr;
   }
   if (axes.size() < 3 || axes.size() > 4) {

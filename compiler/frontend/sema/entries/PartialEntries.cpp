@@ -135,7 +135,9 @@ static void dropInputs(Sema &sema, const BuiltEntry &built, const llvm::BitVecto
                  "an entry without `" + built.entry->without.front().text + "` does not need `" +
                      name + "`, either")
           .note("caches are filled in an entry that has all that they are filled with")
-          .help("write `without " + built.entry->without.front().text + ", " + name + "`");
+          .help("write `without " + built.entry->without.front().text + ", " + name + "`",
+                Edit{{built.entry->without.back().range.end, built.entry->without.back().range.end},
+                     (", " + name).str()});
     }
   }
   if (!sema.report.diagnostics.hasErrors())

@@ -49,7 +49,9 @@ static bool checkSize(Sema &sema, const SoundDecl &sound, const Parameter &param
   if (std::string where = whereSizes(sema, {bands, frames}); !where.empty())
     diagnostic.note(where);
   if (!bands.isDynamic() && !frames.isDynamic())
-    diagnostic.help("write `sound input " + size(bands) + " x " + size(frames) + "`");
+    diagnostic.help(
+        "write `sound input " + size(bands) + " x " + size(frames) + "`",
+        Edit{sound.bands->range.to(sound.frames->range), size(bands) + " x " + size(frames)});
   else
     diagnostic.note("sounds have one number of bands and frames, known when compiling");
   return false;
@@ -61,7 +63,8 @@ mlir::DictionaryAttr soundAttr(Sema &sema, const EntryDecl &, const Parameter &p
   if (!declaredElement(sema.builder, parameter.type).isF32()) {
     sema.report.error(DiagCode::DtypePlace, parameter.type.range, "a sound becomes a tensor of f32")
         .at(sound.keyword, "the sound")
-        .help("leave `" + parameter.type.word->text + "` out");
+        .help("leave `" + parameter.type.word->text + "` out",
+              Edit{parameter.type.word->range, ""});
     return nullptr;
   }
   if (axes.size() < 2 || axes.size() > 3) {

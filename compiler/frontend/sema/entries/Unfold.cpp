@@ -183,7 +183,7 @@ bool UnfoldBuilder::readArgument(const Argument &argument) {
   Diagnostic &diagnostic = sema.report.error(DiagCode::WrongArguments, argument.name->range,
                                              "`unfold` takes no `" + name + "`");
   if (auto near = nearestName(name, names))
-    diagnostic.help("did you mean `" + *near + "`?");
+    diagnostic.didYouMean(*near);
   else
     diagnostic.note("by name it takes " + llvm::join(names, ", "));
   return false;

@@ -177,7 +177,9 @@ mlir::Value applyLinear(Sema &sema, Decl &decl, const CallExpr &call, mlir::Valu
           " -> " + listAxes(decl.from) + "`: what the attention returns has them, too");
     else if (taken == decl.from.size() && !isDynamic)
       diagnostic.help("write `linear " + decl.name + ": " + listAxes(got) + " -> " +
-                      listAxes(decl.to) + (linear.bias ? " bias`" : "`"));
+                          listAxes(decl.to) + (linear.bias ? " bias`" : "`"),
+                      linear.names.size() == 1 ? std::optional(Edit{arrow, listAxes(got)})
+                                               : std::nullopt);
     return nullptr;
   }
   Axes result = axesOfValue(ready);

@@ -63,9 +63,9 @@ SemaValue callClamp(Sema &sema, const CallExpr &call) {
         .error(DiagCode::WrongArguments,
                call.arguments[1].value->range.to(call.arguments[2].value->range),
                "`clamp` takes the lower bound first, but the first of these is the larger")
-        .help("write `clamp(" + sema.source.text(call.arguments[0].value->range) + ", " +
-              sema.source.text(call.arguments[2].value->range) + ", " +
-              sema.source.text(call.arguments[1].value->range) + ")`");
+        .write(call.range, "clamp(" + sema.source.text(call.arguments[0].value->range) + ", " +
+                               sema.source.text(call.arguments[2].value->range) + ", " +
+                               sema.source.text(call.arguments[1].value->range) + ")");
     return SemaValue::wrong();
   }
   if (areNumbers && x.isNumber())

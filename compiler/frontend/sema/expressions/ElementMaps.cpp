@@ -102,9 +102,10 @@ static mlir::Type reportMixed(Sema &sema, llvm::ArrayRef<ElementOperand> sides, 
                               : "`" + op + "` mixes truth values and what is none");
   for (const ElementOperand &side : sides)
     diagnostic.at(side.expr->range, describeOperand(side));
+  std::string asFloat = whole ? ("float(" + sema.source.text(whole->expr->range) + ")").str() : "";
   if (whole)
-    diagnostic.help("write `float(" + sema.source.text(whole->expr->range) +
-                    ")`: the same as f32, exact up to 2^24");
+    diagnostic.help("write `" + asFloat + "`: the same as f32, exact up to 2^24",
+                    Edit{whole->expr->range, asFloat});
   else
     diagnostic.help(
         "write a comparison, such as `x != 0`, or `float(x)`, which is 1 where x holds");

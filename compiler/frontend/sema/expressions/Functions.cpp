@@ -245,6 +245,15 @@ static constexpr std::pair<llvm::StringLiteral, SemaValue (*)(Sema &, const Call
         {"int", [](Sema &sema, const CallExpr &call) { return callConversion(sema, call, "int"); }},
 };
 
+std::vector<llvm::StringRef> functionNames() {
+  std::vector<llvm::StringRef> functions;
+  for (auto [function, build] : builtins)
+    functions.push_back(function);
+  for (const MathFunction &function : mathFunctions)
+    functions.push_back(function.name);
+  return functions;
+}
+
 SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   if (llvm::any_of(mathFunctions, [&](auto &f) { return f.name == name; }))
     return callMath(sema, call, name);
@@ -260,25 +269,19 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
            decl.kind == Decl::Kind::Embedding || decl.kind == Decl::Kind::Stack;
   });
   // `F.gelu`, `self.norm1`: what stands before the last dot has no meaning here.
-  llvm::StringRef own = name.substr(name.rfind('.') + 1),
-                  advice = adviceFor(ForeignPlace::Function, name);
+  llvm::StringRef own = name.substr(name.rfind('.') + 1);
   if (diagnostic.helps.empty() && own != name)
     suggest(sema, diagnostic, own, [](const Decl &decl) {
       return decl.kind == Decl::Kind::Linear || decl.kind == Decl::Kind::Norm ||
              decl.kind == Decl::Kind::Embedding || decl.kind == Decl::Kind::Stack;
     });
   if (diagnostic.helps.empty()) {
-    std::vector<llvm::StringRef> functions;
-    for (auto [function, build] : builtins)
-      functions.push_back(function);
-    for (const MathFunction &function : mathFunctions)
-      functions.push_back(function.name);
+    std::vector<llvm::StringRef> functions = functionNames();
     auto near = nearestName(own, functions);
-    if (near && (advice.empty() || plainSpelling(*near) == plainSpelling(own)))
-      diagnostic.help("did you mean `" + *near + "`?");
-    else if (!advice.empty())
-      diagnostic.help(advice);
-    else
+    bool isForeign = !adviceFor(ForeignPlace::Function, name).text.empty();
+    if (near && (!isForeign || plainSpelling(*near) == plainSpelling(own)))
+      diagnostic.didYouMean(*near);
+    else if (!advise(diagnostic, ForeignPlace::Function, name))
       diagnostic.note("the functions are " + llvm::join(functions, ", "));
   }
   return SemaValue::wrong();

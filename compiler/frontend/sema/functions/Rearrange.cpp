@@ -60,7 +60,7 @@ bool isSwapped(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   sema.report
       .error(DiagCode::WrongArguments, call.range,
              "`" + name + "` takes an axis, then a tensor, but gets them the other way round")
-      .help("write `" + mend + ")`");
+      .write(call.range, mend + ")");
   return true;
 }
 
@@ -174,8 +174,8 @@ SemaValue callRepeat(Sema &sema, const CallExpr &call) {
     sema.report
         .error(DiagCode::WrongArguments, call.range,
                "`repeat` takes a tensor, then axes, but gets them the other way round")
-        .help("write `repeat(" + sema.source.text(end.range) + ", " +
-              sema.source.text(tensor.range) + ")`");
+        .write(call.range, "repeat(" + sema.source.text(end.range) + ", " +
+                               sema.source.text(tensor.range) + ")");
     return SemaValue::wrong();
   }
   mlir::Value value = evalTensor(sema, tensor, "what is repeated", /*anyElement=*/true);

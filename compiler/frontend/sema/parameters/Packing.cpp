@@ -89,7 +89,7 @@ static void reportComponent(Reporter &report, const Decl &decl, const Binding &b
     diagnostic.note("axes stand before the parts, in the order of the map: `h q k v` is packed "
                     "head by head");
   else if (auto near = nearestName(word.text, words))
-    diagnostic.help("did you mean `" + *near + "`?");
+    diagnostic.didYouMean(*near);
   else
     diagnostic.note("the parts are " + llvm::join(words, ", "));
 }

@@ -21,7 +21,7 @@ static std::optional<Precision> precisionOf(Sema &sema, const Name &name) {
   Diagnostic &diagnostic = sema.report.error(DiagCode::BadPrecision, name.range,
                                              "there is no precision `" + name.text + "`");
   if (auto nearest = nearestName(name.text, known))
-    diagnostic.help("did you mean `" + *nearest + "`?");
+    diagnostic.didYouMean(*nearest);
   else
     diagnostic.note("there are " + llvm::join(known, ", "));
   return std::nullopt;

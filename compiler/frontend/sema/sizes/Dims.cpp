@@ -38,7 +38,7 @@ void applySets(Sema &sema) {
         if (other->kind == Decl::Kind::Dim)
           dims.push_back(other->name);
       if (auto near = nearestName(name, dims))
-        diagnostic.help("did you mean `" + *near + "`?");
+        diagnostic.didYouMean(*near);
       else if (!dims.empty())
         diagnostic.note("its dims are " + llvm::join(dims, ", "));
       continue;

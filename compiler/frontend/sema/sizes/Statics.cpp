@@ -65,7 +65,7 @@ std::optional<std::string> bindStatics(Sema &sema, const BlockDecl &block, const
           "`" + signature.name.text + "` takes no such argument");
       diagnostic.at(signature.range, "declared here");
       if (auto near = name ? nearestName(name->text, names) : std::nullopt)
-        diagnostic.help("did you mean `" + *near + "`?");
+        diagnostic.didYouMean(*near);
       else if (!names.empty())
         diagnostic.note("by name it takes " + llvm::join(names, ", "));
       fine = false;

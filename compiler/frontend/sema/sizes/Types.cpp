@@ -8,23 +8,38 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 namespace attn::frontend {
 
 using namespace ast;
 using mlir::Location;
 
+static constexpr std::pair<llvm::StringLiteral, mlir::Type (*)(mlir::OpBuilder &)> dtypes[] = {
+    {"f32", [](mlir::OpBuilder &builder) -> mlir::Type { return builder.getF32Type(); }},
+    {"f16", [](mlir::OpBuilder &builder) -> mlir::Type { return builder.getF16Type(); }},
+    {"bf16", [](mlir::OpBuilder &builder) -> mlir::Type { return builder.getBF16Type(); }},
+    {"i32", [](mlir::OpBuilder &builder) -> mlir::Type { return builder.getI32Type(); }},
+    {"i64", [](mlir::OpBuilder &builder) -> mlir::Type { return builder.getI64Type(); }},
+    {"bool", [](mlir::OpBuilder &builder) -> mlir::Type { return builder.getI1Type(); }},
+};
+
+std::vector<llvm::StringRef> dtypeNames() {
+  std::vector<llvm::StringRef> names;
+  for (const auto &[word, make] : dtypes)
+    names.push_back(word);
+  return names;
+}
+
+/// The element type of a word of the language; null where it is none.
+static mlir::Type elementOfWord(llvm::StringRef word, mlir::OpBuilder &builder) {
+  for (const auto &[dtype, make] : dtypes)
+    if (word == dtype)
+      return make(builder);
+  return nullptr;
+}
+
 mlir::Type elementType(llvm::StringRef dtype, mlir::MLIRContext *context) {
-  mlir::OpBuilder b(context);
-  return llvm::StringSwitch<mlir::Type>(dtype)
-      .Case("f32", b.getF32Type())
-      .Case("f16", b.getF16Type())
-      .Case("bf16", b.getBF16Type())
-      .Case("i32", b.getI32Type())
-      .Case("i64", b.getI64Type())
-      .Cases({"bool", "i1"}, b.getI1Type())
-      .Default(nullptr);
+  mlir::OpBuilder builder(context);
+  return dtype == "i1" ? builder.getI1Type() : elementOfWord(dtype, builder);
 }
 
 mlir::Type elementOf(mlir::Value value) {
@@ -48,22 +63,15 @@ std::string showTensor(mlir::Value value) {
 mlir::Type declaredElement(mlir::OpBuilder &builder, const Type &type) {
   if (!type.word)
     return builder.getF32Type();
-  return llvm::StringSwitch<mlir::Type>(type.word->text)
-      .Case("f32", builder.getF32Type())
-      .Case("f16", builder.getF16Type())
-      .Case("bf16", builder.getBF16Type())
-      .Case("i32", builder.getI32Type())
-      .Case("i64", builder.getI64Type())
-      .Case("bool", builder.getI1Type())
-      .Default(nullptr);
+  return elementOfWord(type.word->text, builder);
 }
 
 std::optional<Axes> typeAxes(Sema &sema, const Type &type, llvm::StringRef what, TypePlace place) {
   bool isKnown = declaredElement(sema.builder, type) != nullptr;
   if (type.dims.empty() && isKnown) {
+    std::string one = (type.word ? type.word->text : "f32") + "[1]";
     sema.report.error(DiagCode::MissingAxis, type.range, what + " has at least one axis")
-        .help("write `" + (type.word ? type.word->text : std::string("f32")) +
-              "[1]` for one number");
+        .help("write `" + one + "` for one number", Edit{type.range, one});
     return std::nullopt;
   }
   if (!type.word)
@@ -79,8 +87,8 @@ std::optional<Axes> typeAxes(Sema &sema, const Type &type, llvm::StringRef what,
   if (!element) {
     Diagnostic &diagnostic = sema.report.error(DiagCode::UnknownDtype, type.word->range,
                                                "there is no dtype `" + word + "`");
-    if (auto near = nearestName(word, {"f32", "f16", "bf16", "i32", "i64", "bool"}))
-      diagnostic.help("did you mean `" + *near + "`?");
+    if (auto near = nearestName(word, dtypeNames()))
+      diagnostic.didYouMean(*near);
     else
       diagnostic.note("the dtypes are f32, f16, bf16, i32, i64 and bool");
     return std::nullopt;

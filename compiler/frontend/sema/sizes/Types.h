@@ -14,6 +14,9 @@ enum class TypePlace { Entry, Block, Param };
 /// The element type that a dtype names; null where it names none.
 mlir::Type elementType(llvm::StringRef dtype, mlir::MLIRContext *context);
 
+/// The words for dtypes.
+std::vector<llvm::StringRef> dtypeNames();
+
 /// The type of a tensor's elements.
 mlir::Type elementOf(mlir::Value value);
 
