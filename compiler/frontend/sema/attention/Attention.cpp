@@ -98,6 +98,20 @@ static bool checkAlias(Sema &sema, const AlongAxis &along, const Axis &key) {
   return false;
 }
 
+/// The place of an axis after `along`, with its new name.
+static SourceRange endOf(const AlongAxis &along) {
+  return along.alias ? along.alias->range : along.axis.range;
+}
+
+/// `group H by G` behind the one axis of an attention; none where it has several.
+static std::optional<Edit> withGroup(const AttendExpr &attend, llvm::StringRef heads,
+                                     llvm::StringRef axis) {
+  uint32_t end = endOf(attend.along.back()).end;
+  if (attend.along.size() > 1 || attend.groupAxis)
+    return std::nullopt;
+  return Edit{{end, end}, (" group " + heads + " by " + axis).str()};
+}
+
 /// Keys and values that one expression gives: those of a cache.
 static bool readPushed(Sema &sema, const AttendExpr &attend, AttendOperands &operands) {
   if (!pushedTo(sema.names, *attend.key)) {
@@ -111,7 +125,9 @@ static bool readPushed(Sema &sema, const AttendExpr &attend, AttendOperands &ope
     sema.report
         .error(DiagCode::CachePush, attend.along[0].axis.range.to(attend.along.back().axis.range),
                "a cache grows along one axis")
-        .help("write `along " + attend.along[0].axis.text + " as S`");
+        .help("write `along " + attend.along[0].axis.text + " as S`",
+              Edit{attend.along[0].axis.range.to(endOf(attend.along.back())),
+                   attend.along[0].axis.text + " as S"});
     return false;
   }
   std::vector<SemaValue> pair =
@@ -233,9 +249,10 @@ static bool checkBatch(Sema &sema, const AttendExpr &attend, const AttendOperand
             findAxis(axesOfValue(operand), heads.name) < 0 &&
             !llvm::is_contained(operands.sources, heads.name))
           diagnostic.help("where `" + heads.name + "` are heads that share those of `" + axis.name +
-                          "`, write `group " + heads.name + " by " + axis.name +
-                          "` behind `along " + sema.source.text(attend.along.back().axis.range) +
-                          "`");
+                              "`, write `group " + heads.name + " by " + axis.name +
+                              "` behind `along " +
+                              sema.source.text(attend.along.back().axis.range) + "`",
+                          withGroup(attend, heads.name, axis.name));
       return false;
     }
   if (findAxis(query, values.back().name) >= 0 && values.back().name != query.back().name) {

@@ -103,16 +103,18 @@ bool helpWithSmallLetter(Diagnostic &diagnostic, const Formula &formula, llvm::S
   return true;
 }
 
-/// `alibi(H)`: a call of a hook with what it lacks; a number of heads is that of this attention.
-static std::string callWithStatic(const Formula &line, const HookDecl &hook,
-                                  const Static &lacking) {
+/// The mend of a hook that lacks a number, `alibi(H)`: a number of heads is that of this attention.
+static Help callWithStatic(const Formula &line, const HookDecl &hook, const Static &lacking,
+                           SourceRange place, bool isCall) {
   auto heads = line.names.find("h");
   bool areHeads = lacking.name.text == "heads" && heads != line.names.end() &&
                   heads->second.axis.size > 0 && !heads->second.axis.isDynamic();
   std::string value = areHeads ? axisLabel(heads->second.axis.name).str() : "4";
   bool isOnly = hook.statics.size() == 1;
-  return hook.name.text + "(" + (isOnly ? "" : lacking.name.text + " = ") + value + ")" +
-         (areHeads ? "`" : "`, where 4 is your own number");
+  std::string call = hook.name.text + "(" + (isOnly ? "" : lacking.name.text + " = ") + value + ")";
+  if (areHeads && !isCall)
+    return {"write `" + call + "`", Edit{place, call}};
+  return {"write `" + call + (areHeads ? "`" : "`, where 4 is your own number"), std::nullopt};
 }
 
 //===-- biases and masks --------------------------------------------------------------------===//
@@ -169,7 +171,7 @@ static bool bindStatics(Formula &line, const HookDecl &hook, const CallExpr *cal
       line.sema.report
           .error(DiagCode::WrongArguments, range, "`" + item.name.text + "` is not given")
           .at(hook.name.range, "declared here")
-          .help("write `" + callWithStatic(line, hook, item));
+          .helps.push_back(callWithStatic(line, hook, item, range, call));
       return false;
     }
     if (!bind(item.name, *item.defaultValue))

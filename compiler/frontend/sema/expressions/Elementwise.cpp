@@ -127,14 +127,14 @@ static bool hasOperator(Sema &sema, const BinaryExpr &binary, mlir::Type calcula
   if (binary.op != BinaryOp::Divide && binary.op != BinaryOp::Power)
     return true;
   bool isPower = binary.op == BinaryOp::Power;
-  std::string written = sema.source.text(binary.left->range).str(),
+  std::string asFloat = ("float(" + sema.source.text(binary.left->range) + ")").str(),
               floored = ("floor(" + sema.source.text(binary.range) + ")").str();
   sema.report
       .error(DiagCode::MixedElements, binary.opRange,
              isPower ? "integers have no `**`" : "a quotient of integers may be none")
-      .help(isPower ? "write a product, or `float(" + written + ")`"
-                    : "write `" + floored + "` for the whole number, or `float(" + written + ")`",
-            isPower ? std::nullopt : std::optional(Edit{binary.range, floored}));
+      .help(isPower ? "write a product, or `" + asFloat + "`"
+                    : "write `" + floored + "` for the whole number, or `" + asFloat + "`",
+            isPower ? Edit{binary.left->range, asFloat} : Edit{binary.range, floored});
   return false;
 }
 

@@ -96,7 +96,7 @@ std::optional<Axes> typeAxes(Sema &sema, const Type &type, llvm::StringRef what,
   if (place == TypePlace::Param && !element.isF32()) {
     sema.report.error(DiagCode::DtypePlace, type.word->range, what + " holds f32, and no " + word)
         .note("its tensor in the checkpoint may be f32, f16 or bf16")
-        .help("leave `" + word + "` out");
+        .help("leave `" + word + "` out", Edit{type.word->range, ""});
     return std::nullopt;
   }
   if (place == TypePlace::Block && (element.isF16() || element.isBF16())) {
@@ -104,7 +104,7 @@ std::optional<Axes> typeAxes(Sema &sema, const Type &type, llvm::StringRef what,
         .error(DiagCode::DtypePlace, type.word->range, what + " of a block cannot be " + word)
         .note("inside of a model such numbers are f32; f16 and bf16 are what an entry takes or "
               "gives")
-        .help("leave `" + word + "` out");
+        .help("leave `" + word + "` out", Edit{type.word->range, ""});
     return std::nullopt;
   }
   return axesOf(sema, type.dims, type.range);
