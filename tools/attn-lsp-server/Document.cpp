@@ -6,6 +6,7 @@
 
 #include "compiler/frontend/syntax/Parser.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -19,7 +20,8 @@ static int unitsOf(char c) {
   return (byte & 0xC0) == 0x80 ? 0 : byte >= 0xF0 ? 2 : 1;
 }
 
-Document::Document(llvm::lsp::URIForFile uri, int64_t version, std::string text)
+Document::Document(llvm::lsp::URIForFile uri, int64_t version, std::string text,
+                   const Document *before)
     : uri(std::move(uri)), version(version), source(this->uri.file().str(), std::move(text)),
       found(source), file(parse(source, found)) {
   if (!found.hasErrors()) {
@@ -28,11 +30,34 @@ Document::Document(llvm::lsp::URIForFile uri, int64_t version, std::string text)
     blankErrors();
     DiagnosticEngine unsaid(*blanked); // about names that did not parse
     checkModel(*blanked, unsaid);
+    if (before)
+      keepTypes(*before);
   }
   declared = declarationsOf(*file, source);
   for (const auto &used : uses)
     for (Declaration &declaration : declarationsOf(*used, checked()))
       declared.push_back(std::move(declaration));
+}
+
+void Document::keepTypes(const Document &before) {
+  llvm::StringRef now = text(), then = before.text();
+  size_t shorter = std::min(now.size(), then.size()), front = 0, back = 0;
+  while (front < shorter && now[front] == then[front])
+    ++front;
+  while (back < shorter - front && now[now.size() - 1 - back] == then[then.size() - 1 - back])
+    ++back;
+  auto key = [](SourceRange range) { return uint64_t(range.begin) << 32 | range.end; };
+  llvm::DenseSet<uint64_t> known;
+  for (const ExpressionType &type : types)
+    known.insert(key(type.range));
+  for (const ExpressionType &type : before.types) {
+    // What touches the change may be another word now.
+    bool isBefore = type.range.end<front, isBehind = type.range.begin> then.size() - back;
+    uint32_t shift = isBefore ? 0 : now.size() - then.size();
+    SourceRange range{type.range.begin + shift, type.range.end + shift};
+    if ((isBefore || isBehind) && known.insert(key(range)).second)
+      types.push_back({range, type.text});
+  }
 }
 
 /// Makes the line of an error blank; a brace that is not closed is closed at the end instead.

@@ -15,7 +15,9 @@ namespace attn::lsp {
 /// An open spec with what was found in it. It is made anew for each version of the text.
 class Document {
 public:
-  Document(llvm::lsp::URIForFile uri, int64_t version, std::string text);
+  /// `before` is the version that was changed to this one, null for a text that is new.
+  Document(llvm::lsp::URIForFile uri, int64_t version, std::string text,
+           const Document *before = nullptr);
 
   /// Where it is, and the version that the client gave its text.
   const llvm::lsp::URIForFile uri;
@@ -33,7 +35,8 @@ public:
   const frontend::ast::File &tree() const { return *file; }
   /// Whether it has no errors of syntax.
   bool isParsed() const { return !blanked; }
-  /// The types of expressions, in the order in which they were found.
+  /// The types of expressions, in the order in which they were found. Behind those of a text with
+  /// errors of syntax stand further ones that it had before, where it is the same still.
   llvm::ArrayRef<frontend::ExpressionType> expressionTypes() const { return types; }
   /// What is declared here, and in the files that the spec uses.
   llvm::ArrayRef<Declaration> declarations() const { return declared; }
@@ -55,6 +58,9 @@ private:
   /// Checks what the spec means, with the `config.json` beside it; a file without a model has parts
   /// of models, which mean something only there. Findings go to `findings`.
   void checkModel(frontend::SourceFile &source, frontend::DiagnosticEngine &findings);
+  /// Adds the types of the version before that are not found in this one, of parts of the text that
+  /// have not changed.
+  void keepTypes(const Document &before);
   /// Makes `blanked`: the text without the lines that have errors of syntax.
   void blankErrors();
 

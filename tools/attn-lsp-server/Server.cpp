@@ -84,7 +84,7 @@ void Server::shutdown(const NoParams &, Callback<std::nullptr_t> reply) {
 
 void Server::update(const URIForFile &uri, int64_t version, std::string text) {
   auto &document = documents[uri.file()];
-  document = std::make_unique<Document>(uri, version, std::move(text));
+  document = std::make_unique<Document>(uri, version, std::move(text), document.get());
   publishDiagnostics(diagnostics(*document));
 }
 
