@@ -22,7 +22,8 @@ int main(int argc, char **argv) {
   llvm::cl::ParseCommandLineOptions(
       argc, argv,
       "The language server for .attn files. An editor starts it and talks to it over\n"
-      "stdin and stdout: diagnostics, formatting, hover, definitions.\n");
+      "stdin and stdout. It offers diagnostics and their mends, hints, completion, hover,\n"
+      "definitions, an outline, references, renaming, formatting and semantic tokens.\n");
   Logger::setLogLevel(verbose ? Logger::Level::Debug : Logger::Level::Error);
   (void)llvm::sys::ChangeStdinToBinary();
   llvm::lsp::URIForFile::registerSupportedScheme("untitled");

@@ -206,6 +206,8 @@ def completion(folder):
     assert values[:4] == ["T", "x", "norm", "n"] and {"q", "pos", "gelu", "attend", "softmax"} <= set(values), values
     assert "o" not in values and "p" not in values and "ids" not in values, values
     assert "along" in offered("along T", "|") and "as" in offered("as S", "|")
+    sorted_by = [item["sortText"] for item in offered("let o = attend q(n)", "let o = |", whole=True)]
+    assert sorted_by == sorted(sorted_by) and len(set(sorted_by)) == len(sorted_by), sorted_by
     # Axes and dtypes.
     axes = offered("linear fc1: D -> F", "linear fc1: D -> |")
     assert {"D", "F", "B"} <= set(axes) and not {"q", "gelu", "x"} & set(axes), axes
