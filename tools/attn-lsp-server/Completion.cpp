@@ -15,7 +15,7 @@
 #include "compiler/std/Library.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/FormatVariadic.h"
+#include <fmt/format.h>
 
 namespace attn::lsp {
 
@@ -117,7 +117,7 @@ private:
       return nullptr;
     llvm::lsp::CompletionItem &item = list.items.emplace_back(label, kind);
     item.detail = llvm::json::fixUTF8(detail.str());
-    item.sortText = llvm::formatv("{0,0+4}", list.items.size()); // in the order of this list
+    item.sortText = fmt::format("{:05}", list.items.size()); // in the order of this list
     item.textEdit = llvm::lsp::TextEdit{written, label.str()};
     return &item;
   }

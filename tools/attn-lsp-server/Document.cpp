@@ -20,10 +20,18 @@ static int unitsOf(char c) {
   return (byte & 0xC0) == 0x80 ? 0 : byte >= 0xF0 ? 2 : 1;
 }
 
+constexpr uint32_t unitBlock = 1024;
+
 Document::Document(llvm::lsp::URIForFile uri, int64_t version, std::string text,
                    const Document *before)
     : uri(std::move(uri)), version(version), source(this->uri.file().str(), std::move(text)),
       found(source), file(parse(source, found)) {
+  uint32_t units = 0;
+  for (uint32_t at = 0, end = this->text().size(); at <= end; ++at) {
+    if (at % unitBlock == 0)
+      blocks.push_back(units);
+    units += at < end ? unitsOf(this->text()[at]) : 0;
+  }
   if (!found.hasErrors()) {
     checkModel(source, found);
   } else {
@@ -106,12 +114,23 @@ std::string Document::beside(llvm::StringRef name) const {
   return path.str().str();
 }
 
+uint32_t Document::unitsBefore(uint32_t offset) const {
+  uint32_t block = offset / unitBlock, units = blocks[block];
+  for (char c : text().slice(block * unitBlock, offset))
+    units += unitsOf(c);
+  return units;
+}
+
 llvm::lsp::Position Document::position(uint32_t offset) const {
+  if (offset <= text().size()) {
+    uint32_t start = source.lineAt(offset).begin;
+    return {static_cast<int>(source.line(offset)) - 1,
+            static_cast<int>(unitsBefore(offset) - unitsBefore(start))};
+  }
   int column = 0;
-  const SourceFile &in = offset <= source.text().size() ? source : checked();
-  for (char c : in.text({in.lineAt(offset).begin, offset}))
+  for (char c : checked().text({checked().lineAt(offset).begin, offset}))
     column += unitsOf(c);
-  return {static_cast<int>(in.line(offset)) - 1, column};
+  return {static_cast<int>(checked().line(offset)) - 1, column};
 }
 
 llvm::lsp::Range Document::range(SourceRange range) const {

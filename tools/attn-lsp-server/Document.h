@@ -64,7 +64,11 @@ private:
   /// Makes `blanked`: the text without the lines that have errors of syntax.
   void blankErrors();
 
+  /// UTF-16 units of the text before an offset.
+  uint32_t unitsBefore(uint32_t offset) const;
+
   frontend::SourceFile source;
+  std::vector<uint32_t> blocks; ///< Those before each KiB of the text: lines may be as long as it.
   frontend::DiagnosticEngine found;
   std::unique_ptr<frontend::ast::File> file;
   std::unique_ptr<frontend::SourceFile> blanked; ///< Null for a text without errors of syntax.
