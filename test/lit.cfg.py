@@ -21,6 +21,8 @@ for name in ("ATTN_FULL_TESTS", "CCACHE_DIR", "HOME"):
 # As many tests run side by side as there are CPUs: threads of NumPy and PyTorch would only wait for each other.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     config.environment[name] = "1"
+# Tests compile what they test: tools/attn/cache*.test alone keep code.
+config.environment["ATTN_CACHE_SIZE"] = "0"
 # Where twins keep the errors that they find (numeric/measured.py, tools/systems.py).
 config.environment["ATTN_MEASURED"] = os.path.join(config.attn_build, "test", "measured")
 config.substitutions.append(("%examples", os.path.join(config.attn_source, "examples")))

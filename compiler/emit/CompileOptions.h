@@ -6,6 +6,8 @@
 #include "compiler/gpu/ptx/Ptxas.h"
 #include "compiler/target/TargetSet.h"
 #include "compiler/transforms/Tuning.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/HashBuilder.h"
 #include <optional>
 #include <string>
 
@@ -14,7 +16,8 @@ namespace attn {
 enum class AttentionLowering : uint32_t; // dialect/AttnDialect.td
 enum class Precision : uint32_t;
 
-/// The inputs of the compiler besides the model. The same options give the same bytes.
+/// The inputs of the compiler besides the model. The same options give the same bytes. `addHash`
+/// takes all of them: it does not compile where it misses a new one.
 struct CompileOptions {
   TargetSet targets;                          ///< CPU levels and GPUs
   Precision precision = {};                   ///< of linears
@@ -34,5 +37,11 @@ struct CompileOptions {
   int32_t labelFunction = 0; ///< what scores are printed as beside them (ATTN_LABELS_*)
   bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)
 };
+
+/// What hashes are built with that have to be strong.
+using StrongHash = llvm::HashBuilder<llvm::BLAKE3, llvm::endianness::native>;
+
+/// Adds the values of all options to a hash, as `hash.add(options)` does.
+void addHash(StrongHash &hash, const CompileOptions &options);
 
 } // namespace attn

@@ -3,6 +3,7 @@
 // Options to CompileOptions, MLIR's diagnostics to errors on stderr, and a spec to code in this
 // process.
 #include "Build.h"
+#include "CompileCache.h"
 #include "TuningFile.h"
 #include "compiler/emit/ModelInfo.h"
 #include "dialect/Locations.h"
@@ -147,6 +148,7 @@ int findAssembler(CompileOptions &options) {
 
 void DiagnosticPrinter::print(mlir::Diagnostic &diagnostic) {
   bool isError = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+  isUsed = true;
   if (isError && !kind)
     kind = errorKindOf(diagnostic);
   std::string place = placeText(diagnostic.getLocation());
@@ -176,7 +178,7 @@ int DiagnosticPrinter::failure() const {
 LoadedModel::LoadedModel() = default;
 LoadedModel::~LoadedModel() = default;
 
-int LoadedModel::compile(Spec &spec, const CompileOptions &options) {
+int LoadedModel::compile(Spec &spec, const opt::InputArgList &args, const CompileOptions &options) {
   const CpuArchitecture &architecture = options.targets.architecture();
   if (!architecture.isHost())
     return fail(Environment,
@@ -186,9 +188,20 @@ int LoadedModel::compile(Spec &spec, const CompileOptions &options) {
                     options.targets.levels.front()->name +
                     "`, or pass `attn verify` an emulator: `--emulator=\"qemu-aarch64 -L "
                     "/usr/aarch64-linux-gnu\"`");
-  DiagnosticPrinter printer(spec.context());
-  std::unique_ptr<MemoryBuffer> object = compileToObject(spec.module(), options);
-  return object ? load(std::move(object), modelSymbol(spec.module())) : printer.failure();
+  std::optional<uint64_t> bound = args.hasArg(OPT_no_cache) ? 0 : cacheBound();
+  if (!bound)
+    return Usage;
+  CompileCache cache(spec.module(), options, *bound);
+  std::unique_ptr<MemoryBuffer> object = cache.read();
+  if (!object) {
+    DiagnosticPrinter printer(spec.context());
+    object = compileToObject(spec.module(), options);
+    if (!object)
+      return printer.failure();
+    if (!printer.hasPrinted()) // warnings are said at every start
+      cache.write(*object);
+  }
+  return load(std::move(object), modelSymbol(spec.module()));
 }
 
 int LoadedModel::load(std::unique_ptr<MemoryBuffer> object, StringRef symbol) {

@@ -33,12 +33,15 @@ public:
   /// The exit code after the compiler has failed with the errors printed. Such as are no fault of
   /// the input or the environment are internal: how to report them is printed.
   int failure() const;
+  /// Whether anything has been printed.
+  bool hasPrinted() const { return isUsed; }
 
 private:
   /// Prints one of MLIR's errors, warnings or remarks with its place in the spec.
   void print(mlir::Diagnostic &diagnostic);
 
   std::optional<ErrorKind> kind; ///< of the first error
+  bool isUsed = false;
   mlir::ScopedDiagnosticHandler handler;
 };
 
@@ -47,8 +50,9 @@ class LoadedModel {
 public:
   LoadedModel();
   ~LoadedModel();
-  /// Compiles the spec to an object and loads it. 0, or an exit code after an error.
-  int compile(Spec &spec, const CompileOptions &options);
+  /// Compiles the spec to an object, or takes the one of a compilation before (CompileCache.h;
+  /// unless `--no-cache` is among `args`), and loads it. 0, or an exit code after an error.
+  int compile(Spec &spec, const llvm::opt::InputArgList &args, const CompileOptions &options);
   /// Loads an object that defines the tables as `symbol`.
   int load(std::unique_ptr<llvm::MemoryBuffer> object, llvm::StringRef symbol);
 

@@ -9,6 +9,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -139,6 +140,12 @@ int writeOutput(StringRef path, StringRef bytes, bool isExecutable) {
   if (path == "-" || attn::isWrittenInPlace(name.c_str()))
     return writeDirectly(path, bytes);
   return writeWhole(path, bytes, isExecutable);
+}
+
+std::string sizeText(uint64_t bytes) {
+  return bytes < 10000      ? fmt::format("{} B", bytes)
+         : bytes < 10000000 ? fmt::format("{:.1f} kB", double(bytes) / 1e3)
+                            : fmt::format("{:.1f} MB", double(bytes) / 1e6);
 }
 
 } // namespace attn::tool

@@ -7,6 +7,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <memory>
+#include <string>
 
 namespace attn::tool {
 
@@ -28,5 +29,8 @@ int checkOutputs(llvm::ArrayRef<attn::NamedOutput> outputs);
 int writeOutput(llvm::StringRef path, llvm::StringRef bytes, bool isExecutable = false);
 /// The same for a file that is read to be written anew.
 int rewriteInput(llvm::StringRef path, llvm::StringRef bytes);
+
+/// "512 B", "12.3 kB", "46.3 MB"
+std::string sizeText(uint64_t bytes);
 
 } // namespace attn::tool

@@ -47,7 +47,7 @@ public:
 
 /// Verbs in the order a person meets them, not the table's alphabetical one.
 constexpr StringRef verbOrder[] = {"check", "compile", "run",    "bench",    "verify", "explain",
-                                   "diff",  "inspect", "import", "tokenize", "fmt"};
+                                   "diff",  "inspect", "import", "tokenize", "cache",  "fmt"};
 
 /// Groups of options in the order of their use; others follow.
 constexpr unsigned groupOrder[] = {

@@ -23,6 +23,8 @@ def import : SubCommand<"import", "Write a spec from a checkpoint (a folder, a G
                         "attn import FOLDER|FILE [-o SPEC] [--allow KEY] [--set NAME=N]">;
 def tokenize : SubCommand<"tokenize", "Show the tokens of a text, or the text of tokens",
                           "attn tokenize TOKENIZER TEXT|--file FILE [--ids] [--no-special] [--decode]">;
+def cache : SubCommand<"cache", "Say how much is kept of compiled specs, and where; or remove it",
+                       "attn cache [--clear]">;
 def fmt : SubCommand<"fmt", "Format specs in place; `-` formats standard input to standard output",
                      "attn fmt SPEC... [--check]">;
 
@@ -58,7 +60,7 @@ def help : Flag<["--"], "help">, HelpText<"Print this">, Group<options_Tool>;
 def help_h : Flag<["-"], "h">, Alias<help>;
 def help_all : Flag<["--"], "help-all">, HelpText<"Print this, with the options for developers of Attn">, Group<options_Tool>;
 def version : Flag<["--"], "version">, HelpText<"Print the version">, Group<options_Tool>;
-defm diagnostics : Valued<"diagnostics", [check, compile, run, bench, verify, explain, diff, fmt],
+defm diagnostics : Valued<"diagnostics", [check, compile, run, bench, verify, explain, diff, cache, fmt],
                           "How errors are written: text (default) or json, one object a line", "FORM", options_Tool>;
 
 def o : JoinedOrSeparate<["-"], "o", [compile, import]>, HelpText<"Where to write; `-` is standard output">,
@@ -74,6 +76,8 @@ def embed_weights : Switch<"embed-weights", [compile], "Put the packed weights i
 defm tuning : Valued<"tuning", codeVerbs, "Take the measured tiles in FILE where there are some for this CPU", "FILE", options_Code>;
 def tune : Switch<"tune", [compile], "Measure kernels with other tiles, and write the fastest to the file of --tuning", options_Code>;
 defm turns : Valued<"turns", [compile], "Of each comparison of --tune; without it as many as take a few seconds", "N", options_Code>;
+
+def no_cache : Switch<"no-cache", [run, bench, verify], "Compile the spec even if its code was kept, and keep none (`attn cache`)", options_Code>;
 
 defm set : Valued<"set", setVerbs, "Another size for a dim, or bound of a `dyn`, any number of times", "DIM=N", options_Spec>;
 defm allow : Valued<"allow", [import], "A key of a folder's config that is not read, and is passed by; several joined by commas, any number of times", "KEY", options_Spec>;
@@ -99,6 +103,8 @@ defm emulator : Valued<"emulator", [verify], "Run code of another architecture b
 def ids : Switch<"ids", [tokenize], "Print the ids alone, on one line", options_Text>;
 def no_special : Switch<"no-special", [tokenize], "Put no special tokens around the text; of --decode, leave them out", options_Text>;
 def decode : Switch<"decode", [tokenize], "The text is ids, with spaces or commas between them: print what they stand for", options_Text>;
+
+def clear : Switch<"clear", [cache], "Remove all compiled specs and packed weights", options_Tool>;
 
 let Flags = [HelpHidden] in {
 defm attention : Valued<"attention", codeVerbs, "auto (default), strip, online or unfused, where an attention can be lowered so", "LOWERING", options_Developers>;

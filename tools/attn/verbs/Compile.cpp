@@ -124,12 +124,6 @@ std::optional<int64_t> workspaceBytes(std::unique_ptr<MemoryBuffer> object, Stri
   return most;
 }
 
-std::string sizeText(int64_t bytes) {
-  return bytes < 10000      ? fmt::format("{} B", bytes)
-         : bytes < 10000000 ? fmt::format("{:.1f} kB", double(bytes) / 1e3)
-                            : fmt::format("{:.1f} MB", double(bytes) / 1e6);
-}
-
 /// The one line that says what was made.
 void printSummary(Spec &spec, StringRef output, const CompileOptions &options,
                   std::optional<int64_t> workspace, double seconds) {
@@ -141,7 +135,7 @@ void printSummary(Spec &spec, StringRef output, const CompileOptions &options,
                                  stringifyPrecision(options.precision).str(), entries,
                                  countParameters(spec.module()).elements);
   if (workspace)
-    line += ", workspace " + sizeText(*workspace);
+    line += ", workspace " + sizeText(uint64_t(*workspace));
   errs() << line << fmt::format(", {:.1f} s\n", seconds);
 }
 

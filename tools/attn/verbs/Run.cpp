@@ -177,7 +177,7 @@ int runSpec(const opt::InputArgList &args, Flags &flags, bool isOnGpu) {
     noteTokenizer(args.getLastArgValue(OPT_tokenizer, spec.weights(args)));
   flags.completeWeights(/*isEmbedded=*/false);
   LoadedModel model;
-  if (int code = model.compile(spec, options))
+  if (int code = model.compile(spec, args, options))
     return code;
   LiveShares shares(spec, options);
   return flags.call(model.tables(), &shares);

@@ -19,6 +19,7 @@ int runDiff(const llvm::opt::InputArgList &args);
 int runInspect(const llvm::opt::InputArgList &args);
 int runImport(const llvm::opt::InputArgList &args);
 int runTokenize(const llvm::opt::InputArgList &args);
+int runCache(const llvm::opt::InputArgList &args);
 int runFmt(const llvm::opt::InputArgList &args);
 
 /// What `attn explain --json` prints of a spec, with the options in `args` but not their file. 0,

@@ -41,7 +41,7 @@ int Verifier::run(const CompileOptions &options) {
 int Verifier::compile(const CompileOptions &options) {
   StringRef command = args.getLastArgValue(OPT_emulator);
   if (command.empty())
-    return model.compile(spec, options);
+    return model.compile(spec, args, options);
   // The model's tables, and how much there is to do, are asked of code for this machine.
   CompileOptions own = options, emulated = options;
   const CpuTarget *host = CpuTarget::ofHost();
@@ -49,7 +49,7 @@ int Verifier::compile(const CompileOptions &options) {
   if (!host || !own.targets.add(host->usefulFor(options.precision).name))
     return fail(Environment, "`--emulator` needs a machine that there is code for");
   emulated.targets = options.targets.onlyLevels();
-  if (int code = model.compile(spec, own))
+  if (int code = model.compile(spec, args, own))
     return code;
   emulator = std::make_unique<Emulator>(command.str());
   std::vector<std::string> arguments{"--weights",
