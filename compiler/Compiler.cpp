@@ -3,7 +3,6 @@
 // Stages as they are asked for, and the last of all targets to one object, to text, or to PTX.
 #include "compiler/Compiler.h"
 #include "compiler/Lowering.h"
-#include "compiler/codegen/Codegen.h"
 #include "compiler/emit/DebugLines.h"
 #include "compiler/emit/EntryWrappers.h"
 #include "compiler/emit/LowerToLlvm.h"
@@ -176,12 +175,13 @@ static LogicalResult compileTo(llvm::Module &module, bool hasLines, ModuleOp mod
   return options.kernel.empty() ? addRest(model, lowering, options, module) : success();
 }
 
-std::unique_ptr<llvm::MemoryBuffer> compileToObject(ModuleOp model, const CompileOptions &options) {
+std::unique_ptr<llvm::MemoryBuffer> compileToObject(ModuleOp model, const CompileOptions &options,
+                                                    CodegenProgress progress) {
   llvm::LLVMContext context;
   llvm::Module module(modelName(model), context);
   if (failed(compileTo(module, /*hasLines=*/options.debugLines, model, options)))
     return nullptr;
-  return generateCode(module, options.optLevel, CodegenOutput::Object);
+  return generateCode(module, options.optLevel, CodegenOutput::Object, progress);
 }
 
 std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(ModuleOp model,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "compiler/Pipeline.h"
+#include "compiler/codegen/Codegen.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <memory>
@@ -31,7 +32,8 @@ std::optional<llvm::SmallVector<std::string>> kernelNames(mlir::ModuleOp model,
 /// assembly text. Null after an error has been reported. The object defines `attn_model_<name>`
 /// (runtime/include/attn/abi.h).
 std::unique_ptr<llvm::MemoryBuffer> compileToObject(mlir::ModuleOp model,
-                                                    const CompileOptions &options);
+                                                    const CompileOptions &options,
+                                                    CodegenProgress progress = nullptr);
 std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(mlir::ModuleOp model,
                                                       const CompileOptions &options);
 

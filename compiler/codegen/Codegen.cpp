@@ -111,7 +111,45 @@ std::string llvmPipeline(unsigned optLevel, bool isGpu) {
          ">,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg),globaldce,constmerge";
 }
 
-static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigned optLevel) {
+namespace {
+/// Counts the functions of a step, and tells of them.
+class FunctionCounter {
+public:
+  FunctionCounter(const llvm::Module &module, CodegenProgress progress) : progress(progress) {
+    for (const llvm::Function &function : module)
+      all += !function.isDeclaration();
+  }
+  void begin(llvm::StringRef newStep) { step = newStep, done = 0; }
+  void count() {
+    if (progress && done < all) // a pipeline may go through the functions twice
+      progress(step, ++done, all);
+  }
+
+private:
+  CodegenProgress progress;
+  llvm::StringRef step;
+  size_t done = 0, all = 0;
+};
+
+/// Stands behind the passes that generate a function's code.
+class CountFunctionPass : public llvm::FunctionPass {
+public:
+  explicit CountFunctionPass(FunctionCounter &counter) : FunctionPass(ID), counter(counter) {}
+  bool runOnFunction(llvm::Function &) override {
+    counter.count();
+    return false;
+  }
+  void getAnalysisUsage(llvm::AnalysisUsage &usage) const override { usage.setPreservesAll(); }
+  static char ID;
+
+private:
+  FunctionCounter &counter;
+};
+char CountFunctionPass::ID = 0;
+} // namespace
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigned optLevel,
+                     FunctionCounter &counter) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -120,7 +158,14 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   bool isGpu = machine.getTargetTriple().isNVPTX();
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = isGpu;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  // The passes of a function are run as one.
+  callbacks.registerAfterPassCallback(
+      [&](llvm::StringRef pass, llvm::Any unit, const llvm::PreservedAnalyses &) {
+        if (pass.starts_with("PassManager<") && llvm::any_cast<const llvm::Function *>(&unit))
+          counter.count();
+      });
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
@@ -237,7 +282,7 @@ char GiveLines::ID = 0;
 /// follow the places of variables, too, of which there are none: only lines.
 static void addCodeGenerator(llvm::legacy::PassManager &passes,
                              llvm::CodeGenTargetMachineImpl &machine, llvm::raw_pwrite_stream &os,
-                             llvm::CodeGenFileType type) {
+                             llvm::CodeGenFileType type, FunctionCounter &counter) {
   auto *info = new llvm::MachineModuleInfoWrapperPass(&machine); // the passes own it
   llvm::TargetPassConfig *config = machine.createPassConfig(passes);
   config->disablePass(&llvm::LiveDebugValuesID);
@@ -250,13 +295,17 @@ static void addCodeGenerator(llvm::legacy::PassManager &passes,
   if (isBroken || machine.addAsmPrinter(passes, os, nullptr, type, info->getMMI().getContext()))
     llvm::report_fatal_error("the code generator cannot write files");
   passes.add(llvm::createFreeMachineFunctionPass());
+  passes.add(new CountFunctionPass(counter));
 }
 
 static llvm::SmallVector<char, 0> generate(llvm::Module &module, llvm::TargetMachine &machine,
-                                           unsigned optLevel, CodegenOutput output) {
+                                           unsigned optLevel, CodegenOutput output,
+                                           CodegenProgress progress) {
   module.setTargetTriple(machine.getTargetTriple());
   module.setDataLayout(machine.createDataLayout());
-  optimise(module, machine, optLevel);
+  FunctionCounter counter(module, progress);
+  counter.begin("optimising");
+  optimise(module, machine, optLevel, counter);
   storeSingleLanes(module);
   giveLines(module);
   llvm::SmallVector<char, 0> bytes;
@@ -264,7 +313,9 @@ static llvm::SmallVector<char, 0> generate(llvm::Module &module, llvm::TargetMac
   llvm::legacy::PassManager passes;
   auto type = output == CodegenOutput::Object ? llvm::CodeGenFileType::ObjectFile
                                               : llvm::CodeGenFileType::AssemblyFile;
-  addCodeGenerator(passes, static_cast<llvm::CodeGenTargetMachineImpl &>(machine), os, type);
+  addCodeGenerator(passes, static_cast<llvm::CodeGenTargetMachineImpl &>(machine), os, type,
+                   counter);
+  counter.begin("generating code of");
   passes.run(module);
   return bytes;
 }
@@ -277,12 +328,12 @@ static const CpuTarget &lowestFor(const llvm::Module &module) {
 }
 
 std::unique_ptr<llvm::MemoryBuffer> generateCode(llvm::Module &module, unsigned optLevel,
-                                                 CodegenOutput output) {
+                                                 CodegenOutput output, CodegenProgress progress) {
   module.setPICLevel(llvm::PICLevel::BigPIC);
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(lowestFor(module), optLevel);
   machine->Options.MCOptions.AsmVerbose = true; // assembly is for people
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(
-      generate(module, *machine, optLevel, output), module.getName(),
+      generate(module, *machine, optLevel, output, progress), module.getName(),
       /*RequiresNullTerminator=*/false);
 }
 
@@ -291,7 +342,8 @@ std::string generatePtx(llvm::Module &module, llvm::StringRef chip, llvm::String
   std::unique_ptr<llvm::TargetMachine> machine(targetOf(triple).createTargetMachine(
       triple, chip, features, llvm::TargetOptions(), std::nullopt, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
-  auto text = generate(module, *machine, gpuOptLevel, CodegenOutput::Assembly);
+  auto text =
+      generate(module, *machine, gpuOptLevel, CodegenOutput::Assembly, /*progress=*/nullptr);
   return {text.begin(), text.end()};
 }
 

@@ -5,6 +5,7 @@
 
 #include "compiler/target/CpuArchitecture.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <memory>
@@ -32,11 +33,15 @@ std::string llvmPipeline(unsigned optLevel, bool isGpu);
 /// What code is generated as: an ELF object, or the text of an assembler.
 enum class CodegenOutput { Object, Assembly };
 
+/// Is told how many functions a step ("optimising") has done, of all; by the thread that generates.
+using CodegenProgress = llvm::function_ref<void(llvm::StringRef step, size_t done, size_t all)>;
+
 /// Optimises `module` (-O0 to -O3) and generates position-independent code for the architecture
 /// that it names and the CPUs that its functions do. The bytes depend on the module, the level and
 /// LLVM's version alone.
 std::unique_ptr<llvm::MemoryBuffer> generateCode(llvm::Module &module, unsigned optLevel,
-                                                 CodegenOutput output);
+                                                 CodegenOutput output,
+                                                 CodegenProgress progress = nullptr);
 
 /// Optimises `module` (gpuOptLevel) and generates PTX for `chip` ("sm_80") with `features`
 /// ("+ptx80"). Modules of different contexts may be generated at the same time.

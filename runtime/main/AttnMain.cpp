@@ -2,6 +2,7 @@
 //
 // attn_main: the command line of compiled executables, from argv to the exit code.
 #include "main/Objects.h"
+#include "main/PackProgress.h"
 #include "main/Prompt.h"
 #include <cerrno>
 #include <cstdio>
@@ -44,6 +45,7 @@ static int complain(const Handles &handles, attn_status status) {
 
 static attn_status bindNamed(const Command &command, Handles &handles) {
   const char *weights = command.weights;
+  PackProgress progress(*handles.model->tables);
   if (weights && strncmp(weights, "random", 6) == 0 && (weights[6] == 0 || weights[6] == ':')) {
     char *end = nullptr;
     errno = 0;

@@ -14,6 +14,10 @@
 
 using namespace attn;
 
+// In libattn_main: a command shows how far it is.
+extern "C" void attn_main_note_packed(int64_t elements, int64_t thread);
+#pragma weak attn_main_note_packed
+
 /// What a piece of work has of a slot, unless a panel has more.
 static constexpr int64_t unitElements = 1 << 18;
 
@@ -269,6 +273,9 @@ static void packOnThread(void *argument, int64_t thread) {
         work.failure = reader.failure, work.beyond = beyond;
       return;
     }
+    const Unit &unit = work.units[i];
+    if (attn_main_note_packed)
+      attn_main_note_packed((unit.end - unit.begin) * (unit.kEnd - unit.kBegin), thread);
   }
 }
 

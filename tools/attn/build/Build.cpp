@@ -9,6 +9,7 @@
 #include "dialect/Locations.h"
 #include "dialect/WeightFormat.h"
 #include "mlir/IR/Diagnostics.h"
+#include "tools/attn/support/Progress.h"
 #include "tools/attn/support/Report.h"
 #include "tools/attn/support/Reproducer.h"
 #include "llvm/ADT/STLExtras.h"
@@ -149,6 +150,7 @@ int findAssembler(CompileOptions &options) {
 void DiagnosticPrinter::print(mlir::Diagnostic &diagnostic) {
   bool isError = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
   isUsed = true;
+  Progress::erase();
   if (isError && !kind)
     kind = errorKindOf(diagnostic);
   std::string place = placeText(diagnostic.getLocation());
@@ -195,7 +197,7 @@ int LoadedModel::compile(Spec &spec, const opt::InputArgList &args, const Compil
   std::unique_ptr<MemoryBuffer> object = cache.read();
   if (!object) {
     DiagnosticPrinter printer(spec.context());
-    object = compileToObject(spec.module(), options);
+    object = compileToObject(spec.module(), options, Progress());
     if (!object)
       return printer.failure();
     if (!printer.hasPrinted()) // warnings are said at every start

@@ -10,6 +10,7 @@
 #include "io/Npy.h"
 #include "tools/attn/build/Build.h"
 #include "tools/attn/support/Files.h"
+#include "tools/attn/support/Progress.h"
 #include "tools/attn/support/Report.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -43,7 +44,7 @@ int Emulator::build(Spec &spec, const CompileOptions &options) {
     return fail(Environment, "cannot make a temporary folder: " + error.message());
   folder = path.str().str();
   DiagnosticPrinter printer(spec.context());
-  auto object = compileToObject(spec.module(), options);
+  auto object = compileToObject(spec.module(), options, Progress());
   if (!object)
     return printer.failure();
   LinkOptions linking;

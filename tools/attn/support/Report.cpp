@@ -3,6 +3,7 @@
 // Errors to text or JSON on stderr, and to exit codes.
 #include "Report.h"
 
+#include "Progress.h"
 #include "compiler/frontend/syntax/Diagnostics.h"
 #include "compiler/support/Printable.h"
 #include "llvm/Support/JSON.h"
@@ -34,6 +35,7 @@ static void printJson(StringRef message, StringRef code, StringRef help) {
 }
 
 int fail(ExitCode code, const Twine &message, const Twine &help) {
+  Progress::erase();
   outs().flush();
   std::string helpText = help.str();
   if (jsonDiagnostics) {
@@ -49,6 +51,7 @@ int fail(ExitCode code, const Twine &message, const Twine &help) {
 }
 
 int failWithMessage(ExitCode code, StringRef message) {
+  Progress::erase();
   outs().flush();
   StringRef text = message;
   if (jsonDiagnostics && text.consume_front("error[")) {
@@ -61,6 +64,7 @@ int failWithMessage(ExitCode code, StringRef message) {
 }
 
 void printDiagnostics(const frontend::DiagnosticEngine &diagnostics) {
+  Progress::erase();
   outs().flush();
   std::string text; // in one piece: stderr has no buffer
   raw_string_ostream os(text);

@@ -17,6 +17,7 @@
 #include "tools/attn/build/Embed.h"
 #include "tools/attn/checkpoints/Checkpoints.h"
 #include "tools/attn/support/Files.h"
+#include "tools/attn/support/Progress.h"
 #include "tools/attn/support/Report.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -142,7 +143,7 @@ void printSummary(Spec &spec, StringRef output, const CompileOptions &options,
 int emitArtifact(Spec &spec, const Emit &emit, const CompileOptions &options, StringRef output,
                  StringRef weights, std::optional<int64_t> &workspace) {
   DiagnosticPrinter printer(spec.context());
-  auto object = compileToObject(spec.module(), options);
+  auto object = compileToObject(spec.module(), options, Progress());
   if (!object)
     return printer.failure();
   std::string symbol = modelSymbol(spec.module());

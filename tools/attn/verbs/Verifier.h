@@ -9,6 +9,7 @@
 #include "tools/attn/build/Build.h"
 #include "tools/attn/running/Emulator.h"
 #include "tools/attn/support/Difference.h"
+#include "tools/attn/support/Progress.h"
 
 namespace attn::tool {
 
@@ -114,6 +115,7 @@ private:
   LoadedModel model;
   std::unique_ptr<Emulator> emulator; ///< null: this machine runs the code
   std::unique_ptr<Runner> runner;
+  Progress progress;
   std::unique_ptr<SizeChoice> choice;
   std::string weights; // empty: random
   uint64_t seed = 0;

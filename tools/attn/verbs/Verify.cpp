@@ -161,6 +161,9 @@ int Verifier::interpret(int32_t entry, ArrayRef<Numbers> given, reference::Cache
   Tensors tensors;
   for (const Numbers &input : given)
     tensors.push_back({SmallVector<int64_t>(input.shape.begin(), input.shape.end()), input.values});
+  StringRef name = entryAt(entry).name;
+  progress.show("verifying " + name +
+                (given.empty() ? "" : " of " + shapeText(given.front().shape)));
   std::string unreadable;
   auto load = [&](StringRef name, ArrayRef<int64_t> shape) -> Expected<std::vector<double>> {
     std::vector<double> values;
@@ -168,7 +171,7 @@ int Verifier::interpret(int32_t entry, ArrayRef<Numbers> given, reference::Cache
       return values;
     return createStringError("tensor `" + name + "` cannot be read");
   };
-  auto computed = reference::interpret(spec.module(), entryAt(entry).name, tensors, load, caches);
+  auto computed = reference::interpret(spec.module(), name, tensors, load, caches);
   if (computed) {
     results = std::move(*computed);
     return Ok;
@@ -237,6 +240,7 @@ void Verifier::report(StringRef what, const Numbers &got, const Difference &diff
   if (isSmallest && StringRef(remark).ends_with("little"))
     remark.clear();
   bool isEmpty = difference.isEmpty() && !(isSmallest && difference.isInfinite());
+  Progress::erase();
   std::string bad = difference.notNumbers(), line = what.trim().str();
   outs() << fmt::format("{:<24} {:<16} {:<16} max abs {:.2e}, relative L2 {:.2e}{}{}{}\n",
                         what.str(), got.name, shapeText(got.shape), difference.maxAbsolute(), error,
