@@ -47,6 +47,7 @@ TEST(CompileOptions, HashTakesEveryField) {
       [](Options &o) { o.labels = "folder"; },
       [](Options &o) { o.labelFunction = 1; },
       [](Options &o) { o.embedWeights = true; },
+      [](Options &o) { o.debugLines = true; },
   };
   std::set<llvm::BLAKE3Result<>> hashes;
   for (const auto &change : changes) {
