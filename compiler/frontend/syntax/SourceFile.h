@@ -52,6 +52,13 @@ public:
 
   /// Puts a file that this one uses behind all others; the range of its text.
   SourceRange use(std::string name, llvm::StringRef text);
+  /// The names of this file and those that it uses, with their texts.
+  std::vector<std::pair<llvm::StringRef, llvm::StringRef>> allFiles() const {
+    std::vector<std::pair<llvm::StringRef, llvm::StringRef>> all;
+    for (const File &file : files)
+      all.push_back({file.name, text(file.range)});
+    return all;
+  }
   /// Bytes of all files together.
   size_t size() const { return contents.size(); }
   /// Whether an offset lies in a file that the spec uses.

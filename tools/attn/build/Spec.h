@@ -46,6 +46,8 @@ public:
   /// As the user wrote it.
   llvm::StringRef path() const { return source->name(); }
   llvm::StringRef text() const { return source->text(); }
+  /// It and the files that it uses.
+  const frontend::SourceFile &files() const { return *source; }
   mlir::MLIRContext &context() { return mlirContext; }
 
 private:

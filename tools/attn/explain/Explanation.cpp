@@ -206,6 +206,13 @@ static json::Array describeNotes(ArrayRef<Staged> lowered, const Remarks &remark
   return notes;
 }
 
+static json::Array describeSources(const frontend::SourceFile &source) {
+  json::Array files;
+  for (auto [name, text] : source.allFiles())
+    files.push_back(json::Object{{"file", json::fixUTF8(name)}, {"text", json::fixUTF8(text)}});
+  return files;
+}
+
 static json::Object describeReason(const Remarks::Entry &reason) {
   json::Object described{{"code", reason.code}, {"message", json::fixUTF8(reason.text)}};
   if (!reason.mend.empty())
@@ -275,6 +282,7 @@ json::Object explain(Spec &spec, const CompileOptions &options, ArrayRef<Staged>
                       {"spec", json::fixUTF8(spec.path())},
                       {"model", describeModel(spec.module(), options)},
                       {"sizes", sizes.json()},
+                      {"sources", describeSources(spec.files())},
                       {"notes", describeNotes(lowered, remarks)},
                       {"targets", std::move(targets)},
                       {"reasons", std::move(reasons)}};

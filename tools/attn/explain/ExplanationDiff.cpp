@@ -14,7 +14,7 @@ using namespace llvm;
 namespace attn::tool {
 
 /// A number that a kernel may lack.
-static double number(const json::Object &kernel, StringRef name) {
+static double memberNumber(const json::Object &kernel, StringRef name) {
   return kernel.getNumber(name).value_or(0);
 }
 
@@ -130,7 +130,7 @@ static json::Array changesOfMemory(const json::Object &a, const json::Object &b)
 static double secondsOf(const json::Object &target) {
   double sum = 0;
   for (const json::Object *kernel : objects(target.getArray("kernels")))
-    sum += number(*kernel, "seconds");
+    sum += memberNumber(*kernel, "seconds");
   return sum;
 }
 
@@ -141,12 +141,12 @@ using Kernels = std::map<std::string, const json::Object *>;
 static Kernels kernelsOf(const json::Object &target) {
   Kernels kernels;
   for (const json::Object *kernel : objects(target.getArray("kernels"))) {
-    StringRef name = text(*kernel, "function");
+    StringRef name = memberText(*kernel, "function");
     int64_t unused;
     if (auto [base, suffix] = name.rsplit('.'); !suffix.getAsInteger(10, unused))
       name = base;
     const json::Object *facts = kernel->getObject("facts");
-    std::string key = (name + " " + (facts ? text(*facts, "kind") : "")).str();
+    std::string key = (name + " " + (facts ? memberText(*facts, "kind") : "")).str();
     for (int64_t i = 1; !kernels.emplace(key + " " + std::to_string(i), kernel).second;)
       ++i;
   }
@@ -177,13 +177,13 @@ json::Object difference(const ExplainedTarget &a, const ExplainedTarget &b) {
       continue;
     }
     json::Array changes = changesOf(*kernel, *other->second);
-    double before = number(*kernel, amount), after = number(*other->second, amount);
+    double before = memberNumber(*kernel, amount), after = memberNumber(*other->second, amount);
     if (changes.empty() && (!areTimed || before == after)) {
       ++same;
       continue;
     }
     json::Object own = describe(*kernel);
-    own["function_b"] = text(*other->second, "function").str();
+    own["function_b"] = memberText(*other->second, "function").str();
     own["changes"] = std::move(changes);
     if (areTimed)
       own["seconds"] = json::Object{{"a", before}, {"b", after}};
@@ -223,19 +223,19 @@ static std::string timesOf(const json::Object &object) {
   const json::Object *seconds = object.getObject("seconds");
   if (!seconds)
     return "";
-  double a = number(*seconds, "a"), b = number(*seconds, "b");
+  double a = memberNumber(*seconds, "a"), b = memberNumber(*seconds, "b");
   std::string text = ": " + quantity(a, "s") + " -> " + quantity(b, "s");
   return a > 0 ? text + fmt::format(" ({:.2f})", b / a) : text;
 }
 
 static void printChanges(const json::Array &changes, raw_ostream &stream) {
   for (const json::Object *change : objects(&changes))
-    stream << "  " << text(*change, "fact") << ": " << text(*change, "a") << " -> "
-           << text(*change, "b") << '\n';
+    stream << "  " << memberText(*change, "fact") << ": " << memberText(*change, "a") << " -> "
+           << memberText(*change, "b") << '\n';
 }
 
 void printDifference(const json::Object &difference, raw_ostream &stream) {
-  stream << "a: " << text(difference, "a") << "\nb: " << text(difference, "b") << '\n';
+  stream << "a: " << memberText(difference, "a") << "\nb: " << memberText(difference, "b") << '\n';
   if (std::string times = timesOf(difference);
       !times.empty() || !difference.getArray("changes")->empty())
     stream << "all kernels" << times << '\n';
@@ -246,17 +246,17 @@ void printDifference(const json::Object &difference, raw_ostream &stream) {
     if (before && *before != *own)
       printChanges(*before, stream);
     before = own;
-    stream << text(*kernel, "function");
-    if (text(*kernel, "function_b") != text(*kernel, "function"))
-      stream << ", in b " << text(*kernel, "function_b");
-    stream << " (" << text(*kernel, "at") << ')' << timesOf(*kernel) << '\n';
+    stream << memberText(*kernel, "function");
+    if (memberText(*kernel, "function_b") != memberText(*kernel, "function"))
+      stream << ", in b " << memberText(*kernel, "function_b");
+    stream << " (" << memberText(*kernel, "at") << ')' << timesOf(*kernel) << '\n';
   }
   if (before)
     printChanges(*before, stream);
   for (auto [list, side] : {std::pair("only_a", "a"), std::pair("only_b", "b")})
     for (const json::Object *kernel : objects(difference.getArray(list)))
-      stream << "only in " << side << ": " << text(*kernel, "function") << " ("
-             << text(*kernel, "at") << ")\n  " << text(*kernel, "text") << '\n';
+      stream << "only in " << side << ": " << memberText(*kernel, "function") << " ("
+             << memberText(*kernel, "at") << ")\n  " << memberText(*kernel, "text") << '\n';
   int64_t same = difference.getInteger("same").value_or(0);
   if (same)
     stream << same << (same == 1 ? " kernel is the same\n" : " kernels are the same\n");

@@ -22,7 +22,7 @@ std::vector<const json::Object *> objects(const json::Array *list) {
   return found;
 }
 
-StringRef text(const json::Object &object, StringRef name) {
+StringRef memberText(const json::Object &object, StringRef name) {
   return object.getString(name).value_or("");
 }
 
@@ -69,7 +69,7 @@ public:
   Printer(const json::Object &target, bool withReasons, raw_ostream &stream)
       : target(target), withReasons(withReasons), stream(stream) {
     for (const json::Object *kernel : objects(target.getArray("kernels"))) {
-      kernels[text(*kernel, "function")].push_back(kernel);
+      kernels[memberText(*kernel, "function")].push_back(kernel);
       if (auto with = kernel->getString("counted_with"))
         together[*with].push_back(kernel);
     }
@@ -101,22 +101,22 @@ private:
 
 /// A kernel with its place in the spec.
 static void printHead(const json::Object &object, raw_ostream &stream) {
-  stream << text(object, "function");
+  stream << memberText(object, "function");
   if (auto at = object.getString("at"))
     stream << " (" << *at << ')';
   stream << '\n';
 }
 
 static void printReason(const json::Object &reason, raw_ostream &stream, unsigned margin) {
-  stream.indent(margin) << "note[" << text(reason, "code") << "]: " << text(reason, "message")
-                        << '\n';
+  stream.indent(margin) << "note[" << memberText(reason, "code")
+                        << "]: " << memberText(reason, "message") << '\n';
   if (const json::Array *helps = reason.getArray("helps"))
     for (const json::Value &help : *helps)
       stream.indent(margin + 2) << "= help: " << help.getAsString().value_or("") << '\n';
 }
 
 Step Printer::read(const json::Object &step, double factor) const {
-  Step read{text(step, "function").str(), step.getInteger("calls")};
+  Step read{memberText(step, "function").str(), step.getInteger("calls")};
   double times = factor * double(read.calls.value_or(1));
   if (auto own = kernels.find(read.name); own != kernels.end()) {
     read.kernel = own->second.front();
@@ -145,7 +145,7 @@ std::vector<Step> Printer::read(const json::Array *steps, double factor) const {
 }
 
 void Printer::printDetail(const json::Object &kernel) {
-  stream.indent(textColumn) << text(kernel, "text") << '\n';
+  stream.indent(textColumn) << memberText(kernel, "text") << '\n';
   if (withReasons)
     for (const json::Object *reason : objects(kernel.getArray("reasons")))
       printReason(*reason, stream, textColumn);
@@ -154,7 +154,7 @@ void Printer::printDetail(const json::Object &kernel) {
 void Printer::printKernel(const json::Object &kernel, size_t depth) {
   printHead(kernel, stream);
   printDetail(kernel);
-  for (const json::Object *other : together.lookup(text(kernel, "function"))) {
+  for (const json::Object *other : together.lookup(memberText(kernel, "function"))) {
     printHead(*other, margin(depth));
     printDetail(*other);
   }
@@ -175,12 +175,12 @@ void Printer::print(const Step &step, double whole, size_t depth) {
 }
 
 void Printer::print() {
-  stream << text(target, "name") << '\n';
+  stream << memberText(target, "name") << '\n';
   const json::Object *run = target.getObject("run");
   for (const json::Object *entry : objects(target.getArray("entries"))) {
-    if (run && text(*run, "entry") != text(*entry, "name"))
+    if (run && memberText(*run, "entry") != memberText(*entry, "name"))
       continue;
-    Step whole{text(*entry, "name").str(), 1};
+    Step whole{memberText(*entry, "name").str(), 1};
     whole.steps = read(entry->getArray("steps"), 1);
     for (const Step &step : whole.steps)
       whole.amount += step.amount;
@@ -189,7 +189,7 @@ void Printer::print() {
   if (run)
     return;
   for (const json::Object *kernel : objects(target.getArray("kernels")))
-    if (!isShown.contains(text(*kernel, "function")) && !kernel->get("counted_with")) {
+    if (!isShown.contains(memberText(*kernel, "function")) && !kernel->get("counted_with")) {
       margin(0);
       printHead(*kernel, stream);
       printDetail(*kernel);
@@ -202,7 +202,7 @@ void printExplanation(const json::Object &explanation, bool withReasons, raw_ost
     stream << "all targets\n";
   for (const json::Object *note : notes) {
     printHead(*note, stream << "  ");
-    stream << "    " << text(*note, "text") << '\n';
+    stream << "    " << memberText(*note, "text") << '\n';
   }
   for (const json::Object *target : objects(explanation.getArray("targets")))
     Printer(*target, withReasons, stream).print();
@@ -215,6 +215,13 @@ void printExplanation(const json::Object &explanation, bool withReasons, raw_ost
     }
   }
   stream.flush();
+}
+
+void printKernel(const json::Object &kernel, raw_ostream &stream) {
+  printHead(kernel, stream);
+  stream << "  " << memberText(kernel, "text") << '\n';
+  for (const json::Object *reason : objects(kernel.getArray("reasons")))
+    printReason(*reason, stream, 2);
 }
 
 void printReasons(const Remarks &remarks, raw_ostream &stream) {

@@ -13,7 +13,7 @@ namespace attn::tool {
 std::vector<const llvm::json::Object *> objects(const llvm::json::Array *list);
 
 /// A member that is text; empty where there is none.
-llvm::StringRef text(const llvm::json::Object &object, llvm::StringRef name);
+llvm::StringRef memberText(const llvm::json::Object &object, llvm::StringRef name);
 
 /// A number of a unit, with the prefix that leaves up to four digits: "63.1 ms", "12.3 GFLOP".
 std::string quantity(double number, llvm::StringRef unit);
@@ -23,6 +23,9 @@ std::string quantity(double number, llvm::StringRef unit);
 /// those are printed elsewhere.
 void printExplanation(const llvm::json::Object &explanation, bool withReasons,
                       llvm::raw_ostream &stream);
+
+/// Prints one kernel with its place and the reasons why something was not done.
+void printKernel(const llvm::json::Object &kernel, llvm::raw_ostream &stream);
 
 /// Prints all reasons as diagnostics in JSON, an object a line.
 void printReasons(const Remarks &remarks, llvm::raw_ostream &stream);

@@ -94,6 +94,8 @@ defm map_row : Valued<"map-row", [run], "Draw one query of a map", "N", options_
 defm map_grid : Valued<"map-grid", [run], "Draw the last Y * X keys of that query (0) as the patches of a picture", "YxX", options_Maps>;
 def map_image : Switch<"map-image", [run], "Draw the pictures that went in before their maps", options_Maps>;
 
+defm kernel_code : Valued<"code", [explain], "Show the machine code of one kernel with the lines of the spec that it comes from", "KERNEL", options_Comparison>;
+defm line : Valued<"line", [explain], "Of --code what one line of the spec became, `27` or `vit.attn:27`", "LINE", options_Comparison>;
 defm times : Valued<"times", [explain], "Show what each kernel took in a run that `attn bench --profile --json` wrote to FILE (`-`: standard input), the slowest first, at its sizes", "FILE", options_Comparison>;
 def values : Switch<"values", [check], "Show of each tensor of --weights its least, greatest and mean value, NaN and outliers", options_Comparison>;
 defm against : Valued<"against", [verify], "Compare with this .npy file instead of the reference interpreter", "FILE", options_Comparison>;

@@ -2,10 +2,12 @@
 //
 // `attn explain`: what the compiler did with each kernel, in its own remarks.
 #include "Verbs.h"
+#include "compiler/frontend/syntax/Diagnostics.h"
 #include "tools/attn/build/Build.h"
 #include "tools/attn/build/LiveShares.h"
 #include "tools/attn/explain/Explanation.h"
 #include "tools/attn/explain/ExplanationText.h"
+#include "tools/attn/explain/KernelCode.h"
 #include "tools/attn/explain/MeasuredRun.h"
 #include "tools/attn/support/Report.h"
 #include "tools/attn/support/Reproducer.h"
@@ -13,6 +15,47 @@
 using namespace llvm;
 
 namespace attn::tool {
+
+/// The kernel of a target that has this name; null where there is none.
+static json::Object *findKernel(json::Value &target, StringRef name) {
+  for (json::Value &kernel : *target.getAsObject()->getArray("kernels"))
+    if (kernel.getAsObject()->getString("function") == name)
+      return kernel.getAsObject();
+  return nullptr;
+}
+
+/// Adds the machine code of one kernel to the explanation, for each CPU level. 0, or an exit code
+/// after an error.
+static int addCode(Spec &spec, const CompileOptions &options, StringRef name,
+                   json::Object &explanation) {
+  if (options.targets.levels.empty())
+    return fail(Usage, "`--code` shows code of CPUs",
+                "`attn compile --emit=ptx --kernel " + name + "` prints that of GPUs");
+  CompileOptions own = options; // one plan of the memory is for all levels
+  own.targets = options.targets.onlyLevels();
+  own.kernel = name.str();
+  std::unique_ptr<MemoryBuffer> assembly;
+  for (const CpuTarget *level : own.targets.levels) {
+    auto target = find_if(*explanation.getArray("targets"), [&](const json::Value &known) {
+      return known.getAsObject()->getString("name") == level->name;
+    });
+    json::Object *kernel = findKernel(*target, name);
+    if (!kernel) {
+      SmallVector<StringRef> known;
+      for (const json::Value &other : *target->getAsObject()->getArray("kernels"))
+        known.push_back(*other.getAsObject()->getString("function"));
+      auto nearest = frontend::nearestName(name, known);
+      return fail(Usage, "`--code " + name + "`: the model has no such kernel",
+                  (nearest ? "did you mean `" + nearest->str() + "`? " : std::string()) +
+                      "`attn explain " + spec.path() + "` lists them");
+    }
+    DiagnosticPrinter errors(spec.context());
+    if (!assembly && !(assembly = compileToAssembly(spec.module(), own)))
+      return errors.failure();
+    (*kernel)["code"] = readCode(assembly->getBuffer(), (name + level->suffix).str());
+  }
+  return Ok;
+}
 
 /// Explains a spec, and keeps the remarks on it.
 static int explainSpec(const opt::InputArgList &args, StringRef path, Remarks &remarks,
@@ -48,7 +91,12 @@ static int explainSpec(const opt::InputArgList &args, StringRef path, Remarks &r
   std::string text;
   raw_string_ostream(text) << json::Value(explain(spec, options, lowered, remarks));
   explanation = *cantFail(json::parse(text)).getAsObject();
-  return isTimed ? run.addTo(explanation) : int(Ok);
+  if (isTimed)
+    if (int code = run.addTo(explanation))
+      return code;
+  return args.hasArg(OPT_kernel_code)
+             ? addCode(spec, options, args.getLastArgValue(OPT_kernel_code), explanation)
+             : int(Ok);
 }
 
 int explainSpec(const opt::InputArgList &args, StringRef path, json::Object &explanation) {
@@ -56,10 +104,30 @@ int explainSpec(const opt::InputArgList &args, StringRef path, json::Object &exp
   return explainSpec(args, path, remarks, explanation);
 }
 
+/// Prints the kernel whose code was asked for, for each CPU level. 0, or an exit code after an
+/// error.
+static int printKernelCode(const opt::InputArgList &args, json::Object &explanation) {
+  StringRef line = args.getLastArgValue(OPT_line);
+  for (json::Value &target : *explanation.getArray("targets")) {
+    json::Object *kernel = findKernel(target, args.getLastArgValue(OPT_kernel_code));
+    if (!kernel || !kernel->get("code"))
+      continue;
+    outs() << *target.getAsObject()->getString("name") << '\n';
+    printKernel(*kernel, outs());
+    if (!printCode(explanation, *kernel, line, outs()))
+      return fail(Usage, "`--line " + line + "`: no instruction of this kernel is of it",
+                  "the lines that it has are listed above");
+  }
+  return Ok;
+}
+
 int runExplain(const opt::InputArgList &args) {
   StringRef path = onlyFile(args, "spec");
   if (path.empty())
     return Usage;
+  if (args.hasArg(OPT_line) && !args.hasArg(OPT_kernel_code))
+    return fail(Usage, "`--line` has no effect without `--code`",
+                "`--code KERNEL --line 27`, for example");
   Remarks remarks;
   json::Object explanation;
   if (int code = explainSpec(args, path, remarks, explanation))
@@ -68,6 +136,8 @@ int runExplain(const opt::InputArgList &args) {
     printReasons(remarks, errs());
   if (args.hasArg(OPT_json))
     outs() << json::Value(std::move(explanation)) << '\n';
+  else if (args.hasArg(OPT_kernel_code))
+    return printKernelCode(args, explanation);
   else
     printExplanation(explanation, /*withReasons=*/!usesJsonDiagnostics(), outs());
   return Ok;
