@@ -3,7 +3,8 @@
 // Stages as they are asked for, and the last of all targets to one object, to text, or to PTX.
 #include "compiler/Compiler.h"
 #include "compiler/Lowering.h"
-#include "compiler/emit/DebugLines.h"
+#include "compiler/codegen/Codegen.h"
+#include "compiler/codegen/DebugLines.h"
 #include "compiler/emit/EntryWrappers.h"
 #include "compiler/emit/LowerToLlvm.h"
 #include "compiler/emit/ModelInfo.h"
@@ -75,7 +76,7 @@ static LogicalResult addCode(ModuleOp lowered, llvm::StringRef suffix, llvm::Mod
 /// taken out.
 static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp kernels, const GpuTarget &chip,
                                  const CompileOptions &options, llvm::Module &module) {
-  auto code = takeGpuCode(kernels);
+  auto code = takeGpuCode(kernels, options.debugLines);
   if (failed(code))
     return failure();
   PassManager passes(model.getContext());
@@ -90,7 +91,7 @@ static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp kernels, const GpuTarg
 /// PTX, and what an assembler makes of it.
 static llvm::Expected<Assembly> assemble(const CompileOptions &options, GpuCode &code) {
   generatePtx(code);
-  return options.ptxas ? options.ptxas->assemble(code.ptx, code.target->name)
+  return options.ptxas ? options.ptxas->assemble(code.ptx, code.target->name, options.debugLines)
                        : llvm::Expected<Assembly>(Assembly());
 }
 
@@ -120,7 +121,7 @@ LogicalResult explainGpus(ModuleOp model, const CompileOptions &options,
     OwningOpRef<ModuleOp> kernels = lowering.lowerFor(*planned, *chip);
     if (!kernels)
       return failure();
-    auto code = takeGpuCode(*kernels);
+    auto code = takeGpuCode(*kernels, options.debugLines);
     if (failed(code))
       return failure();
     addAssembly(model, options, *code, assemble(options, *code));
@@ -168,7 +169,7 @@ static LogicalResult compileTo(llvm::Module &module, bool hasLines, ModuleOp mod
   module.setDataLayout(dataLayoutOf(architecture));
   for (Staged &level : lowering.perTarget) {
     if (hasLines)
-      addDebugLines(*level.module, options.debugLines);
+      addDebugLines(level.module->getOperation(), options.debugLines);
     if (failed(addCode(*level.module, level.level->suffix, module)))
       return failure();
   }
@@ -215,7 +216,7 @@ std::optional<std::string> compileToPtx(ModuleOp model, const CompileOptions &op
     OwningOpRef<ModuleOp> kernels = lowering.lowerFor(*planned, *chip);
     if (!kernels)
       return std::nullopt;
-    auto code = takeGpuCode(*kernels);
+    auto code = takeGpuCode(*kernels, options.debugLines);
     if (failed(code))
       return std::nullopt;
     generatePtx(*code);

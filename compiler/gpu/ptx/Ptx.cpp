@@ -4,6 +4,7 @@
 // PTX.
 #include "compiler/gpu/ptx/Ptx.h"
 #include "compiler/codegen/Codegen.h"
+#include "compiler/codegen/DebugLines.h"
 #include "compiler/gpu/threads/Hopper.h"
 #include "dialect/Attributes.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -141,7 +142,7 @@ void attn::keepGpuKernel(ModuleOp module, llvm::StringRef kernel) {
   });
 }
 
-FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module) {
+FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module, bool hasLines) {
   auto gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
   auto target = cast<NVVM::NVVMTargetAttr>((*gpuModule.getTargets())[0]);
   GpuCode code;
@@ -159,6 +160,8 @@ FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module) {
     return failure();
   for (const GpuKernelInfo &info : code.kernels)
     describeKernel(gpuModule.lookupSymbol<LLVM::LLVMFuncOp>(info.name), info);
+  if (hasLines)
+    addDebugLines(gpuModule, /*areForDebuggers=*/false); // the assembler makes the table
   code.llvm = std::make_unique<GpuCode::Llvm>();
   code.llvm->features = target.getFeatures().str();
   code.llvm->module = translateModuleToLLVMIR(gpuModule, code.llvm->context);

@@ -66,8 +66,9 @@ struct GpuCode {
 void keepGpuKernel(mlir::ModuleOp module, llvm::StringRef kernel);
 
 /// Takes the gpu.module out of `module` (attn-gpu-kernels) and lowers it to LLVM's code. Errors are
-/// reported through MLIR's diagnostics.
-mlir::FailureOr<GpuCode> takeGpuCode(mlir::ModuleOp module);
+/// reported through MLIR's diagnostics. `hasLines`: its instructions say which lines of the spec
+/// they are of.
+mlir::FailureOr<GpuCode> takeGpuCode(mlir::ModuleOp module, bool hasLines = false);
 
 /// Makes PTX of LLVM's code. Other codes' may be made at the same time.
 void generatePtx(GpuCode &code);

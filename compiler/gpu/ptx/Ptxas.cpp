@@ -119,7 +119,7 @@ void readPtxasLog(StringRef log, Assembly &assembly) {
   }
 }
 
-Expected<Assembly> Ptxas::assemble(StringRef ptx, StringRef chip) const {
+Expected<Assembly> Ptxas::assemble(StringRef ptx, StringRef chip, bool hasLines) const {
   return inTemporaryFolder<Assembly>([&](StringRef folder) -> Expected<Assembly> {
     std::string input = (folder + "/kernels.ptx").str(), output = (folder + "/cubin").str(),
                 log = (folder + "/log").str(), arch = ("-arch=" + chip).str();
@@ -131,7 +131,10 @@ Expected<Assembly> Ptxas::assemble(StringRef ptx, StringRef chip) const {
       stream.clear_error();
       return createStringError("cannot write `" + input + "`");
     }
-    if (Error error = runProgram(path, {"-v", arch, input, "-o", output}, log))
+    SmallVector<StringRef> arguments{"-v", arch, input, "-o", output};
+    if (hasLines)
+      arguments.push_back("-lineinfo");
+    if (Error error = runProgram(path, arguments, log))
       return std::move(error);
     Assembly assembly;
     assembly.cubin = contentsOf(output);

@@ -38,8 +38,9 @@ struct Ptxas {
   /// The program that the environment's ATTN_PTXAS names, else of PATH, else of /usr/local/cuda;
   /// nothing where there is none or ATTN_PTXAS is empty. An error where what it names does not run.
   static llvm::Expected<std::optional<Ptxas>> find();
-  /// Assembles `ptx` for `chip` ("sm_90a"). The error has the assembler's words.
-  llvm::Expected<Assembly> assemble(llvm::StringRef ptx, llvm::StringRef chip) const;
+  /// Assembles `ptx` for `chip` ("sm_90a"), with a table of its lines where there are some
+  /// (`hasLines`). The error has the assembler's words.
+  llvm::Expected<Assembly> assemble(llvm::StringRef ptx, llvm::StringRef chip, bool hasLines) const;
 };
 
 } // namespace attn

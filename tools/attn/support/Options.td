@@ -50,7 +50,7 @@ multiclass Valued<string name, list<SubCommand> verbs, string help, string meta,
   def NAME#_eq : Joined<["--"], name#"=", verbs>, Alias<!cast<Option>(NAME)>;
 }
 
-def g : Flag<["-"], "g", [compile]>, HelpText<"Say in objects, libraries and programs which lines of the spec their code is of (DWARF), for perf, gdb and addr2line">, Group<options_Code>;
+def g : Flag<["-"], "g", [compile]>, HelpText<"Say in objects, libraries, programs and PTX which lines of the spec their code is of, for perf, gdb, addr2line and NVIDIA's tools">, Group<options_Code>;
 
 // The options of compiled programs that verbs take: the build writes them from runtime/main/ProgramOptions.def.
 include "ProgramOptions.td"

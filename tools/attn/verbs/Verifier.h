@@ -10,6 +10,7 @@
 #include "tools/attn/running/Emulator.h"
 #include "tools/attn/support/Difference.h"
 #include "tools/attn/support/Progress.h"
+#include "llvm/Support/JSON.h"
 
 namespace attn::tool {
 
@@ -106,6 +107,8 @@ private:
   void forOutputs(int32_t entry, llvm::function_ref<void(size_t)> body) const;
   /// What is said at the end, and the exit code of what was compared.
   int conclude() const;
+  /// A line for people; nothing with `--json`.
+  void say(const std::string &line) const;
   /// A line of the report; remarks on numbers that prove nothing.
   void report(llvm::StringRef what, const Numbers &got, const Difference &difference,
               bool isSmallest = false);
@@ -122,6 +125,7 @@ private:
   int32_t threads = 0;
   std::vector<std::pair<std::string, std::string>> inputs;
   double bound = 0, worst = 0;
+  llvm::json::Array results; ///< the lines of the report
   /// Lines of the report: the first whose numbers are bad, past the bound, none to be compared.
   std::string firstBad, firstPast, firstEmpty;
   std::vector<int32_t> ownOutputs; ///< of each entry; behind them are named intermediates

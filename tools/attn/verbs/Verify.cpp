@@ -8,6 +8,7 @@
 #include "dialect/WeightFormat.h"
 #include "tools/attn/support/Report.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 #include <fmt/format.h>
 
 using namespace llvm;
@@ -105,11 +106,11 @@ int Verifier::verifyEntries() {
   SmallVector<int32_t> entries, plain;
   if (int code = chooseEntries(entries))
     return code;
-  outs() << fmt::format("seed {}, bound {:.0e} (relative L2), weights {}\n", seed, bound,
-                        weights.empty() ? "random" : weights);
+  say(fmt::format("seed {}, bound {:.0e} (relative L2), weights {}", seed, bound,
+                  weights.empty() ? "random" : weights));
   for (int32_t entry : entries)
     if (entryAt(entry).unfold)
-      outs() << fmt::format("{}: its entries are verified by themselves\n", entryAt(entry).name);
+      say(fmt::format("{}: its entries are verified by themselves", entryAt(entry).name));
   copy_if(entries, std::back_inserter(plain),
           [&](int32_t entry) { return !continues(entry) && !entryAt(entry).unfold; });
   for (int64_t size : {1, 3})
@@ -125,8 +126,8 @@ int Verifier::verifyEntries() {
       return push && push->cache == cache;
     });
     if (emulator && !own.empty())
-      outs() << fmt::format("{}: first calls, for a program begins with an empty cache\n",
-                            model.tables()->caches[cache].name);
+      say(fmt::format("{}: first calls, for a program begins with an empty cache",
+                      model.tables()->caches[cache].name));
     if (int code = own.empty() ? Ok : verifyCache(cache, own))
       return code;
   }
@@ -230,6 +231,19 @@ int checkShape(StringRef entry, const Numbers &got, ArrayRef<int64_t> expected) 
                             ", the reference interpreter " + shapeText(expected));
 }
 
+/// JSON has no infinities and no NaN.
+static json::Value finite(double number) {
+  return std::isfinite(number) ? json::Value(number) : json::Value(nullptr);
+}
+
+void Verifier::say(const std::string &line) const {
+  if (args.hasArg(OPT_json))
+    return;
+  Progress::erase();
+  outs() << line << '\n';
+  outs().flush();
+}
+
 void Verifier::report(StringRef what, const Numbers &got, const Difference &difference,
                       bool isSmallest) {
   double error = difference.relativeL2();
@@ -240,13 +254,19 @@ void Verifier::report(StringRef what, const Numbers &got, const Difference &diff
   if (isSmallest && StringRef(remark).ends_with("little"))
     remark.clear();
   bool isEmpty = difference.isEmpty() && !(isSmallest && difference.isInfinite());
-  Progress::erase();
   std::string bad = difference.notNumbers(), line = what.trim().str();
-  outs() << fmt::format("{:<24} {:<16} {:<16} max abs {:.2e}, relative L2 {:.2e}{}{}{}\n",
-                        what.str(), got.name, shapeText(got.shape), difference.maxAbsolute(), error,
-                        isPast ? "  past the bound" : "", bad.empty() ? "" : "  (" + bad + ")",
-                        remark.empty() ? "" : "  (" + remark + ")");
-  outs().flush();
+  results.push_back(json::Object{{"call", line},
+                                 {"output", got.name},
+                                 {"shape", json::Array(got.shape)},
+                                 {"max_abs", finite(difference.maxAbsolute())},
+                                 {"relative_l2", finite(error)},
+                                 {"past_bound", isPast},
+                                 {"not_numbers", bad},
+                                 {"remark", remark}});
+  say(fmt::format("{:<24} {:<16} {:<16} max abs {:.2e}, relative L2 {:.2e}{}{}{}", what.str(),
+                  got.name, shapeText(got.shape), difference.maxAbsolute(), error,
+                  isPast ? "  past the bound" : "", bad.empty() ? "" : "  (" + bad + ")",
+                  remark.empty() ? "" : "  (" + remark + ")"));
   if (difference.hasBad() && firstBad.empty())
     firstBad = fmt::format("`{}` of {} ({})", got.name, line, bad);
   if (isEmpty && firstEmpty.empty())
@@ -266,9 +286,21 @@ void Verifier::forOutputs(int32_t entry, function_ref<void(size_t)> body) const 
 }
 
 int Verifier::conclude() const {
+  if (args.hasArg(OPT_json))
+    outs() << json::Value(json::Object{{"schema", "attn.verify"},
+                                       {"schema_version", 1},
+                                       {"model", model.tables()->name},
+                                       {"seed", seed},
+                                       {"bound", bound},
+                                       {"weights", weights.empty() ? "random" : weights},
+                                       {"results", json::Array(results)},
+                                       {"first_not_numbers", firstBad},
+                                       {"first_past_bound", firstPast},
+                                       {"first_empty", firstEmpty}})
+           << '\n';
   if (!firstBad.empty())
-    outs() << "the first with NaN, or with infinities on one side only, in the order of computing: "
-           << firstBad << "\n";
+    say("the first with NaN, or with infinities on one side only, in the order of computing: " +
+        firstBad);
   if (!firstPast.empty())
     return fail(Differs,
                 fmt::format("the largest relative L2 error, {:.2e}, is past the bound {:.0e}",
@@ -307,8 +339,8 @@ int Verifier::verifyAgainst(StringRef path) {
   if (int code = runner->run(request.entry, given, made))
     return code;
   bound = std::max(bound, againstBound);
-  outs() << fmt::format("against {}, bound {:.0e} (relative L2), weights {}\n", file.str(), bound,
-                        weights.empty() ? fmt::format("random, seed {}", seed) : weights);
+  say(fmt::format("against {}, bound {:.0e} (relative L2), weights {}", file.str(), bound,
+                  weights.empty() ? fmt::format("random, seed {}", seed) : weights));
   for (const Numbers &got : made) {
     if (got.name != outputName)
       continue;

@@ -255,8 +255,8 @@ int Verifier::verifySteps(ArrayRef<int32_t> entries, int64_t batch) {
     return Ok;
   }
   if (emulator && usesCache(entryAt(entries.front()), ATTN_CACHE_READ)) {
-    outs() << fmt::format("{}: not compared, for it reads what another call has filled\n",
-                          entryAt(entries.front()).name);
+    say(fmt::format("{}: not compared, for it reads what another call has filled",
+                    entryAt(entries.front()).name));
     return Ok;
   }
   int32_t dim = cacheDim(entryAt(entries.front()));
@@ -388,10 +388,9 @@ int Verifier::reportWhole(const Sequence &sequence, const Results &results) {
     if (bySpec.relativeL2() <= sameBound)
       report("  as in one call", whole, difference);
     else
-      outs() << fmt::format("{:<24} {:<16} {:<16} not compared: in one call the spec gives other "
-                            "numbers, relative L2 {:.2e}\n",
-                            "  as in one call", whole.name, shapeText(whole.shape),
-                            bySpec.relativeL2());
+      say(fmt::format("{:<24} {:<16} {:<16} not compared: in one call the spec gives other "
+                      "numbers, relative L2 {:.2e}",
+                      "  as in one call", whole.name, shapeText(whole.shape), bySpec.relativeL2()));
   });
   return Ok;
 }

@@ -2,7 +2,7 @@
 //
 // MLIR locations to LLVM's debug information: each function gets a subprogram, each op the line and
 // column of the spec that it came from.
-#include "compiler/emit/DebugLines.h"
+#include "compiler/codegen/DebugLines.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/BinaryFormat/Dwarf.h"
@@ -13,13 +13,13 @@ namespace {
 
 class DebugLines {
 public:
-  DebugLines(ModuleOp module, bool areForDebuggers)
-      : module(module), context(module.getContext()),
+  DebugLines(Operation *module, bool areForDebuggers)
+      : module(module), context(module->getContext()),
         kind(areForDebuggers ? LLVM::DIEmissionKind::LineTablesOnly
                              : LLVM::DIEmissionKind::DebugDirectivesOnly) {}
 
   void add() {
-    for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    for (auto function : module->getRegion(0).getOps<LLVM::LLVMFuncOp>())
       if (!function.isExternal())
         add(function);
   }
@@ -31,7 +31,7 @@ private:
   LLVM::DICompileUnitAttr unitOf(LLVM::DIFileAttr file);
   void add(LLVM::LLVMFuncOp function);
 
-  ModuleOp module;
+  Operation *module;
   MLIRContext *context;
   LLVM::DIEmissionKind kind;
   LLVM::DICompileUnitAttr unit;
@@ -76,6 +76,6 @@ void DebugLines::add(LLVM::LLVMFuncOp function) {
   function->setLoc(placed(inside, subprogram));
 }
 
-void attn::addDebugLines(ModuleOp module, bool areForDebuggers) {
+void attn::addDebugLines(Operation *module, bool areForDebuggers) {
   DebugLines(module, areForDebuggers).add();
 }
