@@ -78,7 +78,8 @@ def read_commands():
         for path in sources_of(pathlib.Path(entry["file"])):
             if path.is_relative_to(ROOT) and not path.is_relative_to(BUILD):
                 command = entry["command"].replace(entry["file"], str(path))
-                entries[str(path.relative_to(ROOT))] = {**entry, "file": str(path), "command": command}
+                # The first command counts: fuzzers compile sources again, by headers that are built later.
+                entries.setdefault(str(path.relative_to(ROOT)), {**entry, "file": str(path), "command": command})
     return entries
 
 

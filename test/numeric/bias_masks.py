@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Biases of -inf, written in many ways, against NumPy in double precision; and which of them become masks.
 usage: bias_masks.py FOLDER [FLAG...]"""
+import json
 import subprocess
 import sys
 
@@ -109,12 +110,12 @@ def main():
     lse = np.log(np.exp(scores).sum(-1))
     for got, right in zip(program.run("run_dynamic", short, 3), (out, lse.transpose(0, 2, 1), weights.transpose(0, 2, 1, 3))):
         assert relative(got, right) < 2e-6
-    said = subprocess.run(["attn", "explain", f"{folder}/spec.attn"], capture_output=True, text=True, check=True).stdout
-    kernels = said.split("\n  run_")[1:]
+    said = subprocess.run(["attn", "explain", f"{folder}/spec.attn", "--json"], capture_output=True, text=True, check=True).stdout
+    kernels = json.loads(said)["targets"][0]["kernels"]
     for name, _, _, _, becomes in CASES:
-        [text] = [kernel for kernel in kernels if kernel.startswith(f"{name}.") and "attention" in kernel]
-        assert ("where not -inf" in text) == becomes, text
-        assert ("note[N0103]" in text) == (not becomes), text
+        [kernel] = [kernel for kernel in kernels if kernel["function"].startswith(f"run_{name}.") and kernel["facts"]["kind"] == "attention"]
+        assert ("where not -inf" in kernel["text"]) == becomes, kernel
+        assert ("N0103" in [reason["code"] for reason in kernel["reasons"]]) == (not becomes), kernel
     print(f"{len(CASES) + 1} biases, worst {worst:.1e}")
 
 
