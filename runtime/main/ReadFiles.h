@@ -6,7 +6,7 @@
 
 #include "base/Error.h"
 
-struct stat;
+struct stat; // NOLINT(readability-identifier-naming): the name is the system's
 
 namespace attn {
 

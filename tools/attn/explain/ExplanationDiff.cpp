@@ -62,7 +62,8 @@ static void compare(const std::string &name, const json::Value *a, const json::V
   using Pair = std::pair<const json::Value *, const json::Value *>;
   add(*a, &Pair::first), add(*b, &Pair::second);
   for (auto &[member, values] : members)
-    compare(member.empty() ? name : name + "." + member, values.first, values.second, changes);
+    compare(member.empty() ? name : (Twine(name) + "." + member).str(), values.first, values.second,
+            changes);
 }
 
 /// The codes of a kernel's reasons.

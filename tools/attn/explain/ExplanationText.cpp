@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include <cmath>
 #include <fmt/format.h>
 
 using namespace llvm;
@@ -42,7 +43,7 @@ std::string quantity(double number, StringRef unit) {
 /// A share as a bar of up to `width` characters, of eighths.
 static std::string bar(double share, int64_t width) {
   constexpr StringLiteral parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  auto eighths = static_cast<int64_t>(share * double(8 * width) + 0.5);
+  int64_t eighths = std::lround(share * double(8 * width));
   std::string drawn;
   for (int64_t i = 0; i < eighths / 8; ++i)
     drawn += "█";
