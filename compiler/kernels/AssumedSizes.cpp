@@ -54,30 +54,35 @@ static std::optional<int64_t> evaluate(Value value, Arguments arguments) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-AssumedSizes::AssumedSizes(const OutlinedKernel &kernel) : function(kernel.function) {
-  auto module = function->getParentOfType<ModuleOp>();
-  auto caller = kernel.call->getParentOfType<func::FuncOp>();
-  SmallVector<DimOp> dims = dynamicDims(module);
-  auto asked = module->getAttrOfType<DictionaryAttr>(attributes::sizes);
-  auto dimOf = [&](BlockArgument argument) -> DimOp {
-    unsigned number = argument.getArgNumber();
-    bool isDim = argument.getOwner() == &caller.getBody().front() && number >= firstDimArgument &&
-                 number - firstDimArgument < dims.size() && argument.getType().isIndex();
-    return isDim ? dims[number - firstDimArgument] : DimOp();
-  };
-  auto sizeOf = [&](BlockArgument argument) -> std::optional<int64_t> {
+int64_t AssumedSizes::ofDim(DimOp dim) {
+  auto asked = dim->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(attributes::sizes);
+  auto size = asked ? asked.getAs<IntegerAttr>(dim.getSymName()) : IntegerAttr();
+  return size ? size.getInt() : int64_t(dim.getSize());
+}
+
+/// The dim that an argument of a function on pointers is the size of; null where it is none.
+static DimOp dimOf(BlockArgument argument) {
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  unsigned number = argument.getArgNumber();
+  if (!function || number < firstDimArgument || !argument.getType().isIndex())
+    return {};
+  SmallVector<DimOp> dims = dynamicDims(function->getParentOfType<ModuleOp>());
+  return number - firstDimArgument < dims.size() ? dims[number - firstDimArgument] : DimOp();
+}
+
+std::optional<int64_t> AssumedSizes::inCaller(Value index) {
+  return evaluate(index, [](BlockArgument argument) -> std::optional<int64_t> {
     DimOp dim = dimOf(argument);
-    if (!dim)
-      return std::nullopt;
-    if (auto size = asked ? asked.getAs<IntegerAttr>(dim.getSymName()) : IntegerAttr())
-      return size.getInt();
-    return int64_t(dim.getSize());
-  };
-  Builder builder(module.getContext());
+    return dim ? std::optional(ofDim(dim)) : std::nullopt;
+  });
+}
+
+AssumedSizes::AssumedSizes(const OutlinedKernel &kernel) : function(kernel.function) {
+  Builder builder(function.getContext());
   for (auto [i, operand] : llvm::enumerate(kernel.call->getOperands())) {
     if (!operand.getType().isIndex())
       continue;
-    std::optional<int64_t> size = evaluate(operand, sizeOf);
+    std::optional<int64_t> size = inCaller(operand);
     if (!size)
       continue;
     function.setArgAttr(unsigned(i), attributes::size, builder.getI64IntegerAttr(*size));

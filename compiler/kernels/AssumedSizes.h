@@ -17,6 +17,11 @@ public:
   explicit AssumedSizes(const OutlinedKernel &kernel);
   ~AssumedSizes();
 
+  /// The size of a dim: that which was asked for, else its bound.
+  static int64_t ofDim(DimOp dim);
+  /// The size of an index inside of a function on pointers, the caller of kernels; none where it
+  /// depends on what is not known.
+  static std::optional<int64_t> inCaller(mlir::Value index);
   /// The size of an index inside of the function; none where it depends on what is not known.
   static std::optional<int64_t> of(mlir::Value index);
   /// The product of the dims [begin, end) of a kernel's buffer.

@@ -5,12 +5,12 @@
 
 #include "compiler/emit/Describe.h"
 #include "compiler/emit/ModelInfo.h"
+#include "compiler/kernels/AssumedSizes.h"
 #include "compiler/transforms/SizePolynomial.h"
 #include "dialect/Attributes.h"
 #include "dialect/Locations.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -24,10 +24,8 @@ namespace {
 class Sizes {
 public:
   explicit Sizes(mlir::ModuleOp model) {
-    auto asked = model->getAttrOfType<mlir::DictionaryAttr>(attributes::sizes);
     for (DimOp dim : model.getOps<DimOp>()) {
-      auto size = asked ? asked.getAs<mlir::IntegerAttr>(dim.getSymName()) : mlir::IntegerAttr();
-      int64_t number = size ? size.getInt() : int64_t(dim.getSize());
+      int64_t number = AssumedSizes::ofDim(dim);
       sizes[dim.getSymName()] = number;
       if (dim.getDynamic())
         described[dim.getSymName()] = number;
@@ -59,7 +57,7 @@ public:
 
   /// The members of a kernel that its attn.cost has. Where that is an earlier kernel's, which one.
   json::Object cost(StringRef name, StringRef kernel);
-  /// What an entry computes in order, `layers` times where a stack does.
+  /// What each entry runs, in order.
   json::Array entries();
   /// The buffers of each function's frame.
   json::Array frames();
@@ -97,11 +95,11 @@ json::Object Lowered::cost(StringRef name, StringRef kernel) {
   return members;
 }
 
-/// How often a loop runs; none where that is known only when running.
+/// How often a loop runs at the sizes that are assumed; none where these do not tell.
 static std::optional<int64_t> tripCount(mlir::scf::ForOp loop) {
-  auto from = mlir::getConstantIntValue(loop.getLowerBound()),
-       to = mlir::getConstantIntValue(loop.getUpperBound()),
-       step = mlir::getConstantIntValue(loop.getStep());
+  auto from = AssumedSizes::inCaller(loop.getLowerBound()),
+       to = AssumedSizes::inCaller(loop.getUpperBound()),
+       step = AssumedSizes::inCaller(loop.getStep());
   if (!from || !to || !step)
     return std::nullopt;
   return *to > *from ? divideCeil(*to - *from, *step) : 0;

@@ -83,6 +83,8 @@ private:
   static constexpr int64_t barWidth = 12;
   static constexpr unsigned nameColumn = 36, textColumn = 10; ///< of names of depth 0, and of texts
 
+  /// Counts the calls of kernels in `calls`, of what runs `factor` times.
+  void count(const json::Array *steps, double factor);
   Step read(const json::Object &step, double factor) const;
   std::vector<Step> read(const json::Array *steps, double factor) const;
   void print(const Step &step, double whole, size_t depth);
@@ -95,6 +97,7 @@ private:
   raw_ostream &stream;
   StringMap<std::vector<const json::Object *>> kernels;  ///< by function
   StringMap<std::vector<const json::Object *>> together; ///< what is counted with a kernel
+  StringMap<double> calls; ///< of kernels in the entry that is printed
   StringSet<> isShown;
 };
 
@@ -116,6 +119,14 @@ static void printReason(const json::Object &reason, raw_ostream &stream, unsigne
       stream.indent(margin + 2) << "= help: " << help.getAsString().value_or("") << '\n';
 }
 
+void Printer::count(const json::Array *steps, double factor) {
+  for (const json::Object *step : objects(steps)) {
+    double times = factor * double(step->getInteger("calls").value_or(1));
+    calls[memberText(*step, "function")] += times;
+    count(step->getArray("steps"), times);
+  }
+}
+
 Step Printer::read(const json::Object &step, double factor) const {
   Step read{memberText(step, "function").str(), step.getInteger("calls")};
   double times = factor * double(read.calls.value_or(1));
@@ -124,7 +135,7 @@ Step Printer::read(const json::Object &step, double factor) const {
     if (!isTimed)
       read.amount = times * read.kernel->getNumber("flop").value_or(0);
     else if (std::optional<double> seconds = read.kernel->getNumber("seconds"))
-      read.amount = *seconds; // of all its calls
+      read.amount = *seconds * times / calls.lookup(read.name); // those of all calls
     return read;
   }
   read.steps = this->read(step.getArray("steps"), times);
@@ -181,6 +192,8 @@ void Printer::print() {
   for (const json::Object *entry : objects(target.getArray("entries"))) {
     if (run && memberText(*run, "entry") != memberText(*entry, "name"))
       continue;
+    calls.clear();
+    count(entry->getArray("steps"), 1);
     Step whole{memberText(*entry, "name").str(), 1};
     whole.steps = read(entry->getArray("steps"), 1);
     for (const Step &step : whole.steps)

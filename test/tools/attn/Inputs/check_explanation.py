@@ -23,6 +23,22 @@ def attn(*words):
     return subprocess.run(["attn", *words], capture_output=True, text=True, check=True).stdout
 
 
+TWICE = """attn 1
+model M {
+  dim D = 64, L = 2
+  dyn T <= 100
+  stack layers: L of Layer
+  block Layer(x: [T, D]) -> [T, D] {
+    linear a: D -> D
+    return x + a(x)
+  }
+  entry run(x: [T, D]) -> [T, D] {
+    return layers(layers(x))
+  }
+}
+"""
+
+
 def explained(path, *options):
     explanation = json.loads(attn("explain", path, f"--target={LEVEL}", *options, "--json"))
     assert explanation["schema"] == "attn.explain" and explanation["schema_version"] == 1
@@ -60,7 +76,8 @@ def check_profile(path, sizes):
         for measured in run["kernels"]:
             kernel = kernels[measured["function"]]
             assert "counted_with" not in kernel and kernel["kernel"] == measured["kernel"]
-            assert kernel["at"].endswith(measured["at"])
+            together = [kernel, *(other for other in target["kernels"] if other.get("counted_with") == measured["function"])]
+            assert any(place.endswith(measured["at"]) for own in together for place in own["places"]), (kernel, measured)
             for name in ("flop", "bytes"):
                 assert abs(kernel[name] * measured["calls"] - measured[name]) <= 1e-6 * measured[name], (name, kernel, measured)
             assert kernel["flop_counts"] == measured["flop_counts"]
@@ -97,7 +114,21 @@ def check_mask(path):
     assert kernel["flop_dense"] == 4 * 2 * 2 * 431 * 431 * 16 and abs(kernel["flop"] - 4 * 2 * 2 * pairs * 16) < 1
 
 
-for name, sizes in {"fashion-vit/fashion_vit": {"B": 2}, "pronounce/pronounce_transformer": None, "story/story": None}.items():
+def check_times(path):
+    """What is called from two places is measured in all its calls together, and counts once."""
+    open(path, "w").write(TWICE)
+    profile = os.path.join(folder, "twice.json")
+    open(profile, "w").write(attn("bench", path, "--weights=random", "--set-size=T=50", f"--target={LEVEL}", "--repeat=1", "--profile", "--json"))
+    lines = attn("explain", path, f"--target={LEVEL}", "--times", profile).splitlines()
+    shares = [float(line.split("%")[0]) for line in lines if "2 x Layer" in line]
+    rest = [float(line.split("%")[0]) for line in lines if "run.return" in line]
+    assert len(shares) == 2 and shares[0] == shares[1] and abs(sum(shares + rest) - 100) < 0.3, lines
+    kernels = json.load(open(profile))["kernels"]
+    share = 100 * sum(kernel["ms"] for kernel in kernels if kernel["function"] == "Layer.a") / sum(kernel["ms"] for kernel in kernels)
+    assert abs(sum(shares) - share) < 0.3, (shares, share)
+
+
+for name, sizes in {"fashion-vit/fashion_vit": {"B": 2}, "pronounce/pronounce_lstm": {"B": 2, "S": 7}, "pronounce/pronounce_transformer": None, "story/story": None}.items():
     path = os.path.join(examples, name + ".attn")
     target = explained(path)["targets"][0]
     check_lines(path, target)
@@ -105,3 +136,4 @@ for name, sizes in {"fashion-vit/fashion_vit": {"B": 2}, "pronounce/pronounce_tr
     if sizes:
         check_profile(path, sizes)
 check_mask(os.path.join(folder, "masked.attn"))
+check_times(os.path.join(folder, "twice.attn"))
