@@ -5,9 +5,9 @@
 
 #include "ExplanationText.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 using namespace llvm;
 
@@ -18,7 +18,7 @@ static double memberNumber(const json::Object &kernel, StringRef name) {
   return kernel.getNumber(name).value_or(0);
 }
 
-/// A value in a few words: "4 or 3" for a list of numbers.
+/// A value in a few words: "4, 3" for a list.
 static std::string textOf(const json::Value *value) {
   if (!value)
     return "none";
@@ -49,9 +49,9 @@ static void compare(const std::string &name, const json::Value *a, const json::V
     changes.push_back(json::Object{{"fact", name}, {"a", textOf(a)}, {"b", textOf(b)}});
     return;
   }
-  std::map<std::string, std::pair<const json::Value *, const json::Value *>> members;
-  auto add = [&](const json::Value &value,
-                 const json::Value *std::pair<const json::Value *, const json::Value *>::*side) {
+  using Pair = std::pair<const json::Value *, const json::Value *>;
+  std::map<std::string, Pair> members;
+  auto add = [&](const json::Value &value, const json::Value *Pair::*side) {
     if (const json::Object *object = value.getAsObject())
       for (auto &[member, own] : *object)
         members[StringRef(member).str()].*side = &own;
@@ -59,7 +59,6 @@ static void compare(const std::string &name, const json::Value *a, const json::V
       for (auto [i, own] : enumerate(*value.getAsArray()))
         members[i == 0 ? "" : std::to_string(i + 1)].*side = &own;
   };
-  using Pair = std::pair<const json::Value *, const json::Value *>;
   add(*a, &Pair::first), add(*b, &Pair::second);
   for (auto &[member, values] : members)
     compare(member.empty() ? name : (Twine(name) + "." + member).str(), values.first, values.second,
@@ -88,17 +87,13 @@ static json::Array changesOf(const json::Object &a, const json::Object &b) {
     return facts;
   };
   json::Object left = factsOf(a), right = factsOf(b);
-  StringSet<> names;
+  std::set<std::string> names;
   for (const json::Object *facts : {&left, &right})
     for (auto &[name, value] : *facts)
-      names.insert(StringRef(name));
-  std::vector<std::string> sorted;
-  for (auto &name : names)
-    sorted.push_back(name.getKey().str());
-  sort(sorted);
+      names.insert(StringRef(name).str());
   for (StringRef member : {"kernel", "flop_dense", "bytes", "flop_counts"})
     compare(member.str(), a.get(member), b.get(member), changes);
-  for (const std::string &name : sorted)
+  for (const std::string &name : names)
     compare(name, left.get(name), right.get(name), changes);
   json::Value own = reasonsOf(a), other = reasonsOf(b);
   compare("reasons", &own, &other, changes);
@@ -215,8 +210,10 @@ json::Object difference(const ExplainedTarget &a, const ExplainedTarget &b) {
 }
 
 bool areSame(const json::Object &difference) {
-  return all_of(ArrayRef<StringRef>{"changes", "kernels", "only_a", "only_b"},
-                [&](StringRef name) { return difference.getArray(name)->empty(); });
+  return all_of(ArrayRef<StringRef>{"changes", "only_a", "only_b"},
+                [&](StringRef name) { return difference.getArray(name)->empty(); }) &&
+         all_of(objects(difference.getArray("kernels")),
+                [](const json::Object *kernel) { return kernel->getArray("changes")->empty(); });
 }
 
 /// ": 12.3 ms -> 6.2 ms (0.50)", where times are known.

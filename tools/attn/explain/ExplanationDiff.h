@@ -21,7 +21,7 @@ struct ExplainedTarget {
 /// one side has; `same` is how many are alike. With measured runs of both, `seconds` are theirs.
 llvm::json::Object difference(const ExplainedTarget &a, const ExplainedTarget &b);
 
-/// Whether a difference says that both are the same.
+/// Whether a difference says that both are the same, but for times.
 bool areSame(const llvm::json::Object &difference);
 
 /// Prints a difference as lines for people.
