@@ -228,10 +228,7 @@ int findKernel(Spec &spec, const CompileOptions &options) {
   if (is_contained(*names, options.kernel))
     return Ok;
   SmallVector<StringRef> known(names->begin(), names->end());
-  auto nearest = frontend::nearestName(options.kernel, known);
-  return fail(Usage, "`--kernel " + options.kernel + "`: the model has no such kernel",
-              (nearest ? "did you mean `" + nearest->str() + "`? " : std::string()) +
-                  "`attn explain " + spec.path() + "` lists them");
+  return failUnknownKernel("--kernel", options.kernel, known, spec.path());
 }
 
 int checkEmbedding(const opt::InputArgList &args, const Emit &emit) {

@@ -16,6 +16,13 @@ using namespace llvm;
 
 namespace attn::tool {
 
+int failUnknownKernel(StringRef option, StringRef name, ArrayRef<StringRef> known, StringRef spec) {
+  auto nearest = frontend::nearestName(name, known);
+  return fail(Usage, "`" + option + " " + name + "`: the model has no such kernel",
+              (nearest ? "did you mean `" + nearest->str() + "`? " : std::string()) +
+                  "`attn explain " + spec + "` lists them");
+}
+
 /// The kernel of a target that has this name; null where there is none.
 static json::Object *findKernel(json::Value &target, StringRef name) {
   for (json::Value &kernel : *target.getAsObject()->getArray("kernels"))
@@ -44,10 +51,7 @@ static int addCode(Spec &spec, const CompileOptions &options, StringRef name,
       SmallVector<StringRef> known;
       for (const json::Value &other : *target->getAsObject()->getArray("kernels"))
         known.push_back(*other.getAsObject()->getString("function"));
-      auto nearest = frontend::nearestName(name, known);
-      return fail(Usage, "`--code " + name + "`: the model has no such kernel",
-                  (nearest ? "did you mean `" + nearest->str() + "`? " : std::string()) +
-                      "`attn explain " + spec.path() + "` lists them");
+      return failUnknownKernel("--code", name, known, spec.path());
     }
     DiagnosticPrinter errors(spec.context());
     if (!assembly && !(assembly = compileToAssembly(spec.module(), own)))

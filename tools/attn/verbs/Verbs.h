@@ -27,6 +27,10 @@ int runFmt(const llvm::opt::InputArgList &args);
 int explainSpec(const llvm::opt::InputArgList &args, llvm::StringRef path,
                 llvm::json::Object &explanation);
 
+/// Usage error for a kernel, given by `option`, that is none of those `known` of a spec.
+int failUnknownKernel(llvm::StringRef option, llvm::StringRef name,
+                      llvm::ArrayRef<llvm::StringRef> known, llvm::StringRef spec);
+
 /// Prints what of the settings of a folder's tokenizer is left out, or is not done.
 void noteTokenizer(llvm::StringRef path);
 
