@@ -19,7 +19,8 @@ static int runVerb(const CommandLine &line) {
       {"check", runCheck},     {"inspect", runInspect},   {"fmt", runFmt},
       {"import", runImport},   {"tokenize", runTokenize}, {"compile", runCompile},
       {"run", runRun},         {"bench", runBench},       {"verify", runVerify},
-      {"explain", runExplain}, {"cache", runCache},       {"diff", runDiff},
+      {"explain", runExplain}, {"explore", runExplore},   {"cache", runCache},
+      {"diff", runDiff},
   };
   for (auto [name, verb] : verbs)
     if (line.verb == name)

@@ -149,6 +149,17 @@ static Kernels kernelsOf(const json::Object &target) {
   return kernels;
 }
 
+std::vector<ExplainedTarget> targetsOf(const json::Object &explanation) {
+  std::vector<ExplainedTarget> targets;
+  const json::Object *model = explanation.getObject("model");
+  for (const json::Object *target : objects(explanation.getArray("targets")))
+    targets.push_back(
+        {fmt::format("{} for {}, {}", memberText(explanation, "spec"), memberText(*target, "name"),
+                     model ? memberText(*model, "precision") : StringRef()),
+         target});
+  return targets;
+}
+
 json::Object difference(const ExplainedTarget &a, const ExplainedTarget &b) {
   Kernels left = kernelsOf(*a.target), right = kernelsOf(*b.target);
   bool areTimed = a.target->getObject("run") && b.target->getObject("run");

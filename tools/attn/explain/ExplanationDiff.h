@@ -6,6 +6,8 @@
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+#include <string>
+#include <vector>
 
 namespace attn::tool {
 
@@ -14,6 +16,9 @@ struct ExplainedTarget {
   std::string label; ///< "vit.attn for x86-64-v4, f32"
   const llvm::json::Object *target;
 };
+
+/// The targets of an explanation, which must outlive them.
+std::vector<ExplainedTarget> targetsOf(const llvm::json::Object &explanation);
 
 /// The difference as a JSON object: `a` and `b` are the labels, `changes` those of weights and
 /// workspaces; `kernels` are those that both have and that differ, with their `changes`, first

@@ -7,7 +7,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include <fmt/format.h>
 #include <map>
 
@@ -25,11 +24,11 @@ static SmallVector<StringRef> quoted(StringRef text) {
   return strings;
 }
 
-json::Array readCode(StringRef assembly, StringRef function) {
-  json::Array code;
+StringMap<json::Array> readCode(StringRef assembly) {
+  StringMap<json::Array> functions;
   std::map<std::string, std::string> files; // by their numbers
   std::string at;
-  bool isCode = false; // of the function
+  json::Array *code = nullptr; // of the function
   while (!assembly.empty()) {
     StringRef line;
     std::tie(line, assembly) = assembly.split('\n');
@@ -46,17 +45,19 @@ json::Array readCode(StringRef assembly, StringRef function) {
     } else if (words[0] == ".loc" && words.size() > 3) {
       at = files[words[1].str()] + ":" + words[2].str() + ":" + words[3].str();
     } else if (words[0].starts_with(".Lfunc_end") || words[0] == ".section") {
-      isCode = false;
+      code = nullptr;
     } else if (words[0].ends_with(":")) {
-      isCode |= words[0].drop_back() == function;
-      if (isCode && words[0].starts_with(".LBB"))
-        code.push_back(json::Object{{"label", words[0].drop_back().str()}});
-    } else if (isCode && isAlpha(words[0][0])) {
+      StringRef label = words[0].drop_back();
+      if (!label.starts_with(".L"))
+        code = &functions[label];
+      else if (code && label.starts_with(".LBB"))
+        code->push_back(json::Object{{"label", label.str()}});
+    } else if (code && isAlpha(words[0][0])) {
       std::string instruction = join(words, " ");
-      code.push_back(json::Object{{"at", at}, {"text", std::move(instruction)}});
+      code->push_back(json::Object{{"at", at}, {"text", std::move(instruction)}});
     }
   }
-  return code;
+  return functions;
 }
 
 /// "vit.attn:23" of "vit.attn:23:16".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The JSON of `attn bench` into that of `attn explain`.
+// The JSON of `attn bench` and `attn verify` into that of `attn explain`.
 #include "MeasuredRun.h"
 
 #include "dialect/AttnDialect.h"
@@ -24,15 +24,21 @@ int MeasuredRun::read(StringRef file) {
   const json::Object *object = value ? value->getAsObject() : nullptr;
   if (!value)
     consumeError(value.takeError());
-  if (!object || !object->getArray("kernels") || !object->getObject("sizes") ||
-      !object->getString("level") || !object->getString("model"))
-    return fail(BadInput, "`" + path + "` is no profile of a run",
-                "`attn bench SPEC --profile --json > " + path + "` writes one");
+  bool isProfile = object && object->getArray("kernels") && object->getObject("sizes") &&
+                   object->getString("level"),
+       isVerified =
+           object && object->getString("schema") == "attn.verify" && object->getArray("results");
+  if ((!isProfile && !isVerified) || !object->getString("model"))
+    return fail(BadInput, "`" + path + "` is neither a profile of a run nor a comparison",
+                "`attn bench SPEC --profile --json > " + path +
+                    "` writes the one, `attn verify SPEC --each-tap --json` the other");
   run = *object;
   return Ok;
 }
 
 int MeasuredRun::assumeSizes(mlir::ModuleOp model) const {
+  if (isComparison())
+    return Ok;
   auto asked = model->getAttrOfType<mlir::DictionaryAttr>(attributes::sizes);
   if (asked && !asked.empty())
     return Ok;
@@ -51,9 +57,22 @@ int MeasuredRun::assumeSizes(mlir::ModuleOp model) const {
 }
 
 int MeasuredRun::addTo(json::Object &explanation) const {
-  StringRef level = *run.getString("level"), model = *run.getString("model");
+  StringRef model = *run.getString("model");
   if (explanation.getObject("model")->getString("name") != model)
     return fail(BadInput, "`" + path + "` is of the model `" + model.str() + "`, not of this one");
+  if (!isComparison())
+    return addTimes(explanation);
+  json::Value &comparisons = explanation["comparisons"];
+  if (!comparisons.getAsArray())
+    comparisons = json::Array();
+  json::Object own = run;
+  own["file"] = path;
+  comparisons.getAsArray()->push_back(std::move(own));
+  return Ok;
+}
+
+int MeasuredRun::addTimes(json::Object &explanation) const {
+  StringRef level = *run.getString("level");
   json::Array &targets = *explanation.getArray("targets");
   auto target = find_if(
       targets, [&](json::Value &own) { return own.getAsObject()->getString("name") == level; });

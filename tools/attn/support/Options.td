@@ -14,7 +14,9 @@ def bench : SubCommand<"bench", "Time an entry of a spec or of an artifact",
 def verify : SubCommand<"verify", "Compare compiled code with the reference interpreter, or with given outputs",
                         "attn verify SPEC [--weights FILE] [--input NAME=FILE ...] [--against FILE]">;
 def explain : SubCommand<"explain", "Say what was fused, which lowering was chosen for each op, and why",
-                         "attn explain SPEC [--target LEVEL] [--set-size DIM=N] [--times FILE] [--json]">;
+                         "attn explain SPEC [--target LEVEL] [--set-size DIM=N] [--run FILE] [--json]">;
+def explore : SubCommand<"explore", "Write a page for a browser: the attention, kernels, model and memory, or what differs between two",
+                         "attn explore SPEC [SPEC] [--target LEVELS] [--set-size DIM=N] [--run FILE ...] [-o FILE]">;
 def diff : SubCommand<"diff", "Say what became otherwise of the kernels of two specs, or of one for two targets",
                       "attn diff SPEC|JSON [SPEC|JSON] [--target LEVELS] [--set-size DIM=N] [--json]">;
 def inspect : SubCommand<"inspect", "Show what an artifact or a checkpoint holds, without running it",
@@ -28,9 +30,9 @@ def cache : SubCommand<"cache", "Say how much is kept of compiled specs, and whe
 def fmt : SubCommand<"fmt", "Format specs in place; `-` formats standard input to standard output",
                      "attn fmt SPEC... [--check]">;
 
-defvar specVerbs = [check, compile, run, bench, verify, explain, diff];
-defvar setVerbs = [check, compile, run, bench, verify, explain, diff, import];
-defvar codeVerbs = [compile, run, bench, verify, explain, diff];
+defvar specVerbs = [check, compile, run, bench, verify, explain, explore, diff];
+defvar setVerbs = [check, compile, run, bench, verify, explain, explore, diff, import];
+defvar codeVerbs = [compile, run, bench, verify, explain, explore, diff];
 
 // What the help of a verb puts under one heading. Options.cpp has the order. Those of `programs` are passed on by `attn run` and `attn bench`.
 def programs : OptionGroup<"programs">;
@@ -60,10 +62,10 @@ def help : Flag<["--"], "help">, HelpText<"Print this">, Group<options_Tool>;
 def help_h : Flag<["-"], "h">, Alias<help>;
 def help_all : Flag<["--"], "help-all">, HelpText<"Print this, with the options for developers of Attn">, Group<options_Tool>;
 def version : Flag<["--"], "version">, HelpText<"Print the version">, Group<options_Tool>;
-defm diagnostics : Valued<"diagnostics", [check, compile, run, bench, verify, explain, diff, cache, fmt],
+defm diagnostics : Valued<"diagnostics", [check, compile, run, bench, verify, explain, explore, diff, cache, fmt],
                           "How errors are written: text (default) or json, one object a line", "FORM", options_Tool>;
 
-def o : JoinedOrSeparate<["-"], "o", [compile, import]>, HelpText<"Where to write; `-` is standard output">,
+def o : JoinedOrSeparate<["-"], "o", [compile, import, explore]>, HelpText<"Where to write; `-` is standard output">,
         MetaVarName<"FILE">, Group<options_Code>;
 defm emit : Valued<"emit", [compile], "exe (default), shared, static, object, header, asm, llvm-ir, ptx, or a stage: attn, fused, "
                    "memory, tiled, kernels, llvm", "KIND", options_Code>;
@@ -96,7 +98,7 @@ def map_image : Switch<"map-image", [run], "Draw the pictures that went in befor
 
 defm kernel_code : Valued<"code", [explain], "Show the machine code of one kernel with the lines of the spec that it comes from", "KERNEL", options_Comparison>;
 defm line : Valued<"line", [explain], "Of --code what one line of the spec became, `27` or `vit.attn:27`", "LINE", options_Comparison>;
-defm times : Valued<"times", [explain], "Show what each kernel took in a run that `attn bench --profile --json` wrote to FILE (`-`: standard input), the slowest first, at its sizes", "FILE", options_Comparison>;
+defm run_file : Valued<"run", [explain, explore], "Show what each kernel took in a run that `attn bench --profile --json` wrote to FILE (`-`: standard input), the slowest first, at its sizes; of explore, and the differences that `attn verify --json` did, any number of times", "FILE", options_Comparison>;
 def values : Switch<"values", [check], "Show of each tensor of --weights its least, greatest and mean value, NaN and outliers", options_Comparison>;
 defm against : Valued<"against", [verify], "Compare with this .npy file instead of the reference interpreter", "FILE", options_Comparison>;
 def each_tap : Switch<"each-tap", [verify], "Compare every named intermediate (`let`), too", options_Comparison>;

@@ -11,14 +11,13 @@ using namespace llvm;
 
 namespace attn::tool {
 
-/// The explanation of a spec, or what `attn explain --json` wrote to a file. 0, or an exit code
-/// after an error.
-static int read(const opt::InputArgList &args, const std::string &path, json::Object &explanation) {
+int explainFile(const opt::InputArgList &args, const std::string &path, bool withCode,
+                json::Object &explanation) {
   auto buffer = MemoryBuffer::getFile(path);
   if (!buffer)
     return fail(Environment, "cannot read `" + path + "`: " + buffer.getError().message());
   if (!(*buffer)->getBuffer().ltrim().starts_with("{"))
-    return explainSpec(args, path, explanation);
+    return explainSpec(args, path, withCode, explanation);
   auto value = json::parse((*buffer)->getBuffer());
   const json::Object *object = value ? value->getAsObject() : nullptr;
   if (!value)
@@ -29,19 +28,12 @@ static int read(const opt::InputArgList &args, const std::string &path, json::Ob
   return Ok;
 }
 
-/// Its targets, with what they are called in the difference.
-static std::vector<ExplainedTarget> targetsOf(const json::Object &explanation) {
-  std::vector<ExplainedTarget> targets;
-  const json::Object *model = explanation.getObject("model");
-  for (const json::Value &value : *explanation.getArray("targets"))
-    if (const json::Object *target = value.getAsObject()) {
-      StringRef precision = model ? model->getString("precision").value_or("") : "";
-      targets.push_back({(explanation.getString("spec").value_or("") + " for " +
-                          target->getString("name").value_or("") + ", " + precision)
-                             .str(),
-                         target});
-    }
-  return targets;
+int failTargetCount(const std::string &file, size_t count, size_t wanted) {
+  return fail(Usage,
+              "`" + file + "` is for " + std::to_string(count) +
+                  (count == 1 ? " target, not " : " targets, not ") + std::to_string(wanted),
+              wanted == 2 ? "name two, `--target=x86-64-v3,x86-64-v4`, or a second file"
+                          : "name one by `--target`");
 }
 
 int runDiff(const opt::InputArgList &args) {
@@ -53,17 +45,12 @@ int runDiff(const opt::InputArgList &args) {
   json::Object explanations[2];
   std::vector<ExplainedTarget> targets;
   for (size_t i = 0; i < files.size(); ++i) {
-    if (int code = read(args, files[i], explanations[i]))
+    if (int code = explainFile(args, files[i], /*withCode=*/false, explanations[i]))
       return code;
     std::vector<ExplainedTarget> own = targetsOf(explanations[i]);
     size_t wanted = files.size() == 1 ? 2 : 1;
     if (own.size() != wanted)
-      return fail(Usage,
-                  "`" + files[i] + "` is for " + std::to_string(own.size()) +
-                      (own.size() == 1 ? " target, not " : " targets, not ") +
-                      std::to_string(wanted),
-                  wanted == 2 ? "name two, `--target=x86-64-v3,x86-64-v4`, or a second file"
-                              : "name one by `--target`");
+      return failTargetCount(files[i], own.size(), wanted);
     targets.insert(targets.end(), own.begin(), own.end());
   }
   json::Object found = difference(targets[0], targets[1]);

@@ -31,39 +31,52 @@ static json::Object *findKernel(json::Value &target, StringRef name) {
   return nullptr;
 }
 
-/// Adds the machine code of one kernel to the explanation, for each CPU level. 0, or an exit code
-/// after an error.
+/// Adds the machine code of one kernel to the explanation, for each CPU level; of all kernels,
+/// where `name` is empty. 0, or an exit code after an error.
 static int addCode(Spec &spec, const CompileOptions &options, StringRef name,
                    json::Object &explanation) {
-  if (options.targets.levels.empty())
-    return fail(Usage, "`--code` shows code of CPUs",
-                "`attn compile --emit=ptx --kernel " + name + "` prints that of GPUs");
   CompileOptions own = options; // one plan of the memory is for all levels
   own.targets = options.targets.onlyLevels();
   own.kernel = name.str();
-  std::unique_ptr<MemoryBuffer> assembly;
+  StringMap<json::Array> code;
   for (const CpuTarget *level : own.targets.levels) {
     auto target = find_if(*explanation.getArray("targets"), [&](const json::Value &known) {
       return known.getAsObject()->getString("name") == level->name;
     });
-    json::Object *kernel = findKernel(*target, name);
-    if (!kernel) {
+    if (!name.empty() && !findKernel(*target, name)) {
       SmallVector<StringRef> known;
       for (const json::Value &other : *target->getAsObject()->getArray("kernels"))
         known.push_back(*other.getAsObject()->getString("function"));
       return failUnknownKernel("--code", name, known, spec.path());
     }
     DiagnosticPrinter errors(spec.context());
-    if (!assembly && !(assembly = compileToAssembly(spec.module(), own)))
-      return errors.failure();
-    (*kernel)["code"] = readCode(assembly->getBuffer(), (name + level->suffix).str());
+    if (code.empty()) {
+      std::unique_ptr<MemoryBuffer> assembly = compileToAssembly(spec.module(), own);
+      if (!assembly)
+        return errors.failure();
+      code = readCode(assembly->getBuffer());
+    }
+    for (json::Value &value : *target->getAsObject()->getArray("kernels")) {
+      json::Object &kernel = *value.getAsObject();
+      auto own = code.find((*kernel.getString("function") + level->suffix).str());
+      if (own != code.end())
+        kernel["code"] = std::move(own->second);
+    }
   }
   return Ok;
 }
 
+/// The runs of `--run`, read. 0, or an exit code after an error.
+static int readRuns(const opt::InputArgList &args, std::vector<MeasuredRun> &runs) {
+  for (const std::string &file : args.getAllArgValues(OPT_run_file))
+    if (int code = runs.emplace_back().read(file))
+      return code;
+  return Ok;
+}
+
 /// Explains a spec, and keeps the remarks on it.
-static int explainSpec(const opt::InputArgList &args, StringRef path, Remarks &remarks,
-                       json::Object &explanation) {
+static int explainSpec(const opt::InputArgList &args, StringRef path, bool withCode,
+                       Remarks &remarks, json::Object &explanation) {
   CompileOptions options;
   Spec spec;
   if (!remarks.listenTo(spec.context()))
@@ -74,14 +87,17 @@ static int explainSpec(const opt::InputArgList &args, StringRef path, Remarks &r
     return code;
   if (int code = assumeSizes(spec.module(), args))
     return code;
-  MeasuredRun run;
-  bool isTimed = args.hasArg(OPT_times);
-  if (isTimed) {
-    if (int code = run.read(args.getLastArgValue(OPT_times)))
-      return code;
+  std::vector<MeasuredRun> runs;
+  if (int code = readRuns(args, runs))
+    return code;
+  for (const MeasuredRun &run : runs)
     if (int code = run.assumeSizes(spec.module()))
       return code;
-  }
+  bool isOfOne = args.hasArg(OPT_kernel_code);
+  if (isOfOne && options.targets.levels.empty())
+    return fail(Usage, "`--code` shows code of CPUs",
+                "`attn compile --emit=ptx --kernel " +
+                    StringRef(args.getLastArgValue(OPT_kernel_code)) + "` prints that of GPUs");
   DiagnosticPrinter errors(spec.context());
   CompileOptions ofCpus = options;
   ofCpus.targets = options.targets.onlyLevels();
@@ -95,17 +111,18 @@ static int explainSpec(const opt::InputArgList &args, StringRef path, Remarks &r
   std::string text;
   raw_string_ostream(text) << json::Value(explain(spec, options, lowered, remarks));
   explanation = *cantFail(json::parse(text)).getAsObject();
-  if (isTimed)
+  for (const MeasuredRun &run : runs)
     if (int code = run.addTo(explanation))
       return code;
-  return args.hasArg(OPT_kernel_code)
+  return isOfOne || withCode
              ? addCode(spec, options, args.getLastArgValue(OPT_kernel_code), explanation)
              : int(Ok);
 }
 
-int explainSpec(const opt::InputArgList &args, StringRef path, json::Object &explanation) {
+int explainSpec(const opt::InputArgList &args, StringRef path, bool withCode,
+                json::Object &explanation) {
   Remarks remarks;
-  return explainSpec(args, path, remarks, explanation);
+  return explainSpec(args, path, withCode, remarks, explanation);
 }
 
 /// Prints the kernel whose code was asked for, for each CPU level. 0, or an exit code after an
@@ -134,7 +151,7 @@ int runExplain(const opt::InputArgList &args) {
                 "`--code KERNEL --line 27`, for example");
   Remarks remarks;
   json::Object explanation;
-  if (int code = explainSpec(args, path, remarks, explanation))
+  if (int code = explainSpec(args, path, /*withCode=*/false, remarks, explanation))
     return code;
   if (usesJsonDiagnostics())
     printReasons(remarks, errs());

@@ -15,6 +15,7 @@ int runRun(const llvm::opt::InputArgList &args);
 int runBench(const llvm::opt::InputArgList &args);
 int runVerify(const llvm::opt::InputArgList &args);
 int runExplain(const llvm::opt::InputArgList &args);
+int runExplore(const llvm::opt::InputArgList &args);
 int runDiff(const llvm::opt::InputArgList &args);
 int runInspect(const llvm::opt::InputArgList &args);
 int runImport(const llvm::opt::InputArgList &args);
@@ -22,10 +23,18 @@ int runTokenize(const llvm::opt::InputArgList &args);
 int runCache(const llvm::opt::InputArgList &args);
 int runFmt(const llvm::opt::InputArgList &args);
 
-/// What `attn explain --json` prints of a spec, with the options in `args` but not their file. 0,
-/// or an exit code after an error.
-int explainSpec(const llvm::opt::InputArgList &args, llvm::StringRef path,
+/// What `attn explain --json` prints of a spec, with the options in `args` but not their file; with
+/// `withCode` all kernels of CPUs have their machine code. 0, or an exit code after an error.
+int explainSpec(const llvm::opt::InputArgList &args, llvm::StringRef path, bool withCode,
                 llvm::json::Object &explanation);
+
+/// The explanation of a spec, as explainSpec gives it, or what `attn explain --json` wrote to a
+/// file. 0, or an exit code after an error.
+int explainFile(const llvm::opt::InputArgList &args, const std::string &path, bool withCode,
+                llvm::json::Object &explanation);
+
+/// Usage error for a file that is for `count` targets where `wanted` are compared.
+int failTargetCount(const std::string &file, size_t count, size_t wanted);
 
 /// Usage error for a kernel, given by `option`, that is none of those `known` of a spec.
 int failUnknownKernel(llvm::StringRef option, llvm::StringRef name,

@@ -119,7 +119,7 @@ def check_times(path):
     open(path, "w").write(TWICE)
     profile = os.path.join(folder, "twice.json")
     open(profile, "w").write(attn("bench", path, "--weights=random", "--set-size=T=50", f"--target={LEVEL}", "--repeat=1", "--profile", "--json"))
-    lines = attn("explain", path, f"--target={LEVEL}", "--times", profile).splitlines()
+    lines = attn("explain", path, f"--target={LEVEL}", "--run", profile).splitlines()
     shares = [float(line.split("%")[0]) for line in lines if "2 x Layer" in line]
     rest = [float(line.split("%")[0]) for line in lines if "run.return" in line]
     assert len(shares) == 2 and shares[0] == shares[1] and abs(sum(shares + rest) - 100) < 0.3, lines

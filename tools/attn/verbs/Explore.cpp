@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `attn explore`: a page that shows what became of a spec, or of two.
+#include "Verbs.h"
+#include "tools/attn/explain/ExplanationDiff.h"
+#include "tools/attn/explain/Page.h"
+#include "tools/attn/support/Files.h"
+#include "tools/attn/support/Report.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <fmt/format.h>
+
+using namespace llvm;
+
+namespace attn::tool {
+
+/// "vit.html" of "specs/vit.attn".
+static std::string pageName(const opt::InputArgList &args, StringRef spec) {
+  std::string own = sys::path::stem(spec).str() + ".html";
+  return args.getLastArgValue(OPT_o, own).str();
+}
+
+int runExplore(const opt::InputArgList &args) {
+  std::vector<std::string> files = args.getAllArgValues(OPT_INPUT);
+  if (files.empty() || files.size() > 2)
+    return fail(Usage, "expected one spec or two, not " + std::to_string(files.size()),
+                "of two, or of one for two targets, the page shows the difference, too");
+  std::string page = pageWithoutData();
+  if (page.empty())
+    return fail(Environment, "this `attn` was built without the page that `attn explore` fills",
+                "it needs npm: install it (`tools/setup.sh tests`), and build again; `attn explain "
+                "--json` has the same data");
+  std::unique_ptr<MemoryBuffer> empty = readInput(page);
+  if (!empty)
+    return Environment;
+  std::vector<json::Object> explanations(files.size());
+  std::vector<ExplainedTarget> targets;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (int code = explainFile(args, files[i], /*withCode=*/true, explanations[i]))
+      return code;
+    std::vector<ExplainedTarget> own = targetsOf(explanations[i]);
+    if (files.size() == 2 && own.size() != 1)
+      return failTargetCount(files[i], own.size(), 1);
+    targets.insert(targets.end(), own.begin(), own.end());
+  }
+  std::optional<json::Object> found;
+  if (targets.size() == 2)
+    found = difference(targets[0], targets[1]);
+  std::string filled = fillPage(empty->getBuffer(), std::move(explanations), std::move(found)),
+              name = pageName(args, files[0]);
+  if (int code = writeOutput(name, filled))
+    return code;
+  if (name != "-")
+    outs() << name << ": " << sizeText(filled.size()) << "; open it in a browser\n";
+  return Ok;
+}
+
+} // namespace attn::tool
