@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Installs with apt what the demo needs on Debian 12, or what tests need, too: these also take libraries from npm, where it is there,
-# which imports and traces are held against. Does nothing where all of it is there.
+# Installs with apt what the demo needs on Debian 12, or what tests need, too: these also take libraries from npm, which imports and
+# traces are held against. Does nothing where all of it is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-}
@@ -13,7 +13,7 @@ fi
 
 libraries=(@huggingface/transformers@4.3.2 speedscope@1.25.0)
 
-# Without npm, or a way to its registry, the tests of these are left out.
+# Without a way to npm's registry, the tests of these are left out.
 install_libraries() {
   if [[ $what != tests ]]; then
     return
@@ -23,10 +23,6 @@ install_libraries() {
     grep -qs "\"version\": \"${library##*@}\"" "$peers/node_modules/${library%@*}/package.json" || missing+=("$library")
   done
   if ((${#missing[@]} == 0)); then
-    return
-  fi
-  if ! command -v npm >/dev/null; then
-    echo "setup: npm is not here, so tests of ${missing[*]} are left out"
     return
   fi
   echo "setup: installing ${missing[*]} into $peers"
@@ -57,9 +53,13 @@ tests_packages=(
   clang-format-22 clang-tidy-22 universal-ctags
   # twins
   python3-torch libopenblas0-pthread python3-numpy python3-pil python3-onnx python3-regex python3-sentencepiece python3-jinja2
+  # the page of attn explore
+  chromium
 )
 if [[ $what == tests ]]; then
   packages+=("${tests_packages[@]}")
+  # Node from elsewhere brings npm, and stays.
+  command -v npm >/dev/null || packages+=(nodejs npm)
 fi
 
 missing=()
