@@ -65,6 +65,15 @@ for feature, package in (("javascript-library", "@huggingface/transformers"), ("
             config.substitutions.append(("%" + feature.replace("-", "_"), folder))
             break
 
+# The page of attn explore, and a browser for it.
+packages = os.path.join(config.attn_build, "tools", "explore")
+page = os.path.join(config.attn_build, "share", "attn", "explore.html")
+chromium = shutil.which("chromium")
+if chromium and shutil.which("node") and os.path.exists(page) and os.path.isdir(os.path.join(packages, "node_modules", "playwright-core")):
+    config.available_features.add("explore-page")
+    config.environment["ATTN_CHROMIUM"] = chromium
+    config.environment["ATTN_EXPLORE_MODULES"] = packages
+
 # A Python that has torch and the published library of models, transformers.
 oracle = os.environ.get("ATTN_ORACLE_PYTHON", "")
 config.substitutions.append(("%oracle_python", oracle))
