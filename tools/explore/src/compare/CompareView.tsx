@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import type { ViewProps } from '../main';
+
+export function CompareView({ shown }: ViewProps) {
+  return <p>{shown.explanation.model.name}</p>;
+}
