@@ -285,3 +285,18 @@ export function lineAt(explanation: Explanation, at: string): string {
   const source = explanation.sources.find(({ file }) => file === place?.file);
   return (place && source?.text.split('\n')[place.line - 1]?.trim()) ?? '';
 }
+
+/** What of the spec stands at a place: a name, with what it is applied to in parentheses. */
+export function termAt(explanation: Explanation, at: string): string {
+  const place = placeOf(at), source = explanation.sources.find(({ file }) => file === place?.file);
+  const rest = (place && source?.text.split('\n')[place.line - 1]?.slice(place.column - 1)) ?? '';
+  const name = /^[\w.]+|^\S+/.exec(rest)?.[0] ?? '';
+  if (rest[name.length] !== '(')
+    return name === 'attend' || name === 'return' ? rest.trim() : name;
+  let depth = 0, end = name.length;
+  do {
+    const letter = rest[end++];
+    depth += letter === '(' ? 1 : letter === ')' ? -1 : 0;
+  } while (depth > 0 && end < rest.length);
+  return rest.slice(0, end);
+}

@@ -17,7 +17,7 @@ export function flopText(flop: number | undefined): string {
   return flop === undefined ? '' : scaled(flop, [[1e12, 'TFLOP'], [1e9, 'GFLOP'], [1e6, 'MFLOP'], [1e3, 'kFLOP']], 'FLOP');
 }
 export function rateText(flopPerSecond: number): string {
-  return scaled(flopPerSecond, [[1e12, 'TFLOP/s'], [1e9, 'GFLOP/s'], [1e6, 'MFLOP/s']], 'FLOP/s');
+  return scaled(flopPerSecond, [[1e12, 'TFLOP/s'], [1e9, 'GFLOP/s'], [1e6, 'MFLOP/s'], [1e3, 'kFLOP/s']], 'FLOP/s');
 }
 export function byteText(bytes: number | undefined): string {
   return bytes === undefined ? '' : scaled(bytes, [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB']], 'B');

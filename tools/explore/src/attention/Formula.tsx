@@ -18,9 +18,9 @@ function scoreMath(words: string) {
   return <mrow><mtext>{words}</mtext><mo>(</mo>{indexed('q', 'i')}<mo>,</mo>{indexed('k', 'j')}<mo>)</mo></mrow>;
 }
 
-/** Words of the spec in the signs that people set. */
+/** Words of the spec in the signs that people set, those that all know as what they mean. */
 function setWords(words: string): string {
-  return words.replace(/<=/g, '≤').replace(/>=/g, '≥').replace(/!=/g, '≠').replace(/==/g, '=').replace(/\*/g, '·');
+  return words.replace(/^causal$/, 'j <= i').replace(/<=/g, '≤').replace(/>=/g, '≥').replace(/!=/g, '≠').replace(/==/g, '=').replace(/\*/g, '·');
 }
 
 export function Formula(props: { terms: Term[]; chosen?: TermName; choose: (term: TermName) => void }) {

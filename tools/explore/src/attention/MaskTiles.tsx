@@ -96,7 +96,8 @@ function Counts({ judged }: { judged: Judged }) {
 }
 
 function Key({ verdict }: { verdict: Verdict }) {
-  return <svg class="key" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><rect class={verdict} width="12" height="12" /></svg>;
+  return <svg class="key" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+    <rect class={verdict} width="12" height="12" />{verdict === 'tested' && <path class="hatch-line" d="M0 6L6 0M0 12L12 0M6 12L12 6" />}</svg>;
 }
 
 function Square(props: { judged: Judged; tile?: [number, number]; choose: (tile: [number, number]) => void }) {

@@ -15,7 +15,7 @@ export function KernelsView({ shown, chosen }: ViewProps) {
 function List({ shown }: { shown: Shown }) {
   const kernels = worstFirst(shown), total = kernels.reduce((sum, kernel) => sum + weightOf(shown, kernel), 0);
   const { run } = shown.target, isRun = isTimed(shown);
-  return <>
+  return <div class="stack">
     <section class="panel">
       <h2>{plural(kernels.length, 'kernel')} of <code>{shown.entry}</code></h2>
       <p class="quiet">{isRun ? `By the time that each took in a run on ${plural(run!.threads, 'thread')} of ${timeText(run!.median_ms / 1e3)} (median).`
@@ -28,7 +28,7 @@ function List({ shown }: { shown: Shown }) {
       </table>
     </section>
     {isRun && <Roof shown={shown} kernels={kernels} />}
-  </>;
+  </div>;
 }
 
 function Row({ shown, kernel, share, worst }: { shown: Shown; kernel: Kernel; share: number; worst: number }) {
