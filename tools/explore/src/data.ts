@@ -289,7 +289,9 @@ export function lineAt(explanation: Explanation, at: string): string {
 /** What of the spec stands at a place: a name, with what it is applied to in parentheses. */
 export function termAt(explanation: Explanation, at: string): string {
   const place = placeOf(at), source = explanation.sources.find(({ file }) => file === place?.file);
-  const rest = (place && source?.text.split('\n')[place.line - 1]?.slice(place.column - 1)) ?? '';
+  const rest = (place && source?.text.split('\n')[place.line - 1]?.slice(Math.max(0, place.column - 1))) ?? '';
+  if (place?.column === 0) // of the line as a whole
+    return rest.trim();
   const name = /^[\w.]+|^\S+/.exec(rest)?.[0] ?? '';
   if (rest[name.length] !== '(')
     return name === 'attend' || name === 'return' ? rest.trim() : name;
