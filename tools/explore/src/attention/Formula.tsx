@@ -18,9 +18,10 @@ function scoreMath(words: string) {
   return <mrow><mtext>{words}</mtext><mo>(</mo>{indexed('q', 'i')}<mo>,</mo>{indexed('k', 'j')}<mo>)</mo></mrow>;
 }
 
-/** Words of the spec in the signs that people set, those that all know as what they mean. */
-function setWords(words: string): string {
-  return words.replace(/^causal$/, 'j <= i').replace(/<=/g, '≤').replace(/>=/g, '≥').replace(/!=/g, '≠').replace(/==/g, '=').replace(/\*/g, '·');
+/** What stands in the formula for a term: its words, in the signs that people set; its name, where they are many. */
+function setWords({ term, text }: Term): string {
+  const most = 18;
+  return text.length > most ? `${term}(i, j)` : text.replace(/^causal$/, 'j <= i').replace(/<=/g, '≤').replace(/>=/g, '≥').replace(/!=/g, '≠').replace(/==/g, '=').replace(/\*/g, '·');
 }
 
 export function Formula(props: { terms: Term[]; chosen?: TermName; choose: (term: TermName) => void }) {
@@ -30,12 +31,12 @@ export function Formula(props: { terms: Term[]; chosen?: TermName; choose: (term
   const score = find('score'), bias = find('bias'), cap = find('cap'), mask = find('mask'), weight = find('weight');
   let scores = <mrow>
     {score && term('score', scoreMath(score.text))}
-    {bias && <><mo>+</mo>{term('bias', <mtext>{setWords(bias.text)}</mtext>)}</>}
+    {bias && <><mo>+</mo>{term('bias', <mtext>{setWords(bias)}</mtext>)}</>}
   </mrow>;
   if (cap)
-    scores = <mrow>{term('cap', <msub><mi>cap</mi><mtext>{setWords(cap.text)}</mtext></msub>)}<mo>(</mo>{scores}<mo>)</mo></mrow>;
+    scores = <mrow>{term('cap', <msub><mi>cap</mi><mtext>{setWords(cap)}</mtext></msub>)}<mo>(</mo>{scores}<mo>)</mo></mrow>;
   const sum = <munder><mo>∑</mo><mrow><mi>j</mi>{mask && <>
-    <mo>:</mo>{term('mask', <mtext>{setWords(mask.text)}</mtext>)}</>}</mrow></munder>;
+    <mo>:</mo>{term('mask', <mtext>{setWords(mask)}</mtext>)}</>}</mrow></munder>;
   return <div class="formula">
     <math display="block">
       {indexed('y', 'i')}<mo>=</mo>{sum}
