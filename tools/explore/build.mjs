@@ -22,8 +22,9 @@ const options = {
   // src/ may be a link into the source tree, which has no node_modules.
   preserveSymlinks: true,
 };
-const script = await build({...options, entryPoints: ['src/main.tsx'], format: 'iife'});
-const style = await build({...options, entryPoints: ['src/style.css']});
+// esbuild itself says what is wrong, and where.
+const bundle = (file) => build({...options, entryPoints: [file], format: 'iife'}).catch(() => process.exit(1));
+const script = await bundle('src/main.tsx'), style = await bundle('src/style.css');
 
 // The packages that the bundle has parts of, with their licences.
 const used = new Set();
