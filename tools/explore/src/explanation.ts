@@ -59,8 +59,8 @@ export interface Verification {
   results: VerifiedOutput[];
 }
 export interface VerifiedOutput {
-  call: string; output: string; shape: number[]; max_abs: number | null; relative_l2: number | null; past_bound: boolean;
-  not_numbers: string; remark: string; at?: string; min?: number | null; max?: number | null;
+  call: string; entry: string; output: string; shape: number[]; max_abs: number | null; relative_l2: number | null; past_bound: boolean;
+  not_numbers: string; remark: string; at: string; min: number | null; max: number | null;
 }
 
 /** What `attn diff --json` prints. */

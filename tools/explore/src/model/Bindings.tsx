@@ -3,7 +3,7 @@
 // Which tensor of the checkpoint goes where: a table that is filtered and sorted.
 import { useState } from 'preact/hooks';
 import type { Target } from '../explanation';
-import { bytesText, countText } from './units';
+import { bytesText, countText } from '../units';
 
 interface Row { tensor: string; at: string; slot: string; precision: string; form: string; columns: number; layers: number; bytes: number }
 

@@ -3,12 +3,12 @@
 // Outputs of `attn verify` one below the other, as they are computed: how far each is off, as a bar by magnitude.
 import type { Verification, VerifiedOutput } from '../explanation';
 import { isNumber } from './stepErrors';
-import { errorText } from './units';
+import { errorText } from '../units';
 
 /** The bar's share of its column: from 1e-8, where there is none, to 1. */
 const barShare = (error: number) => Math.min(1, Math.max(0, (Math.log10(Math.max(error, 1e-30)) + 8) / 8));
 
-const numberText = (value: number | null | undefined) => (value === null || value === undefined ? '' : value.toPrecision(4));
+const numberText = (value: number | null) => (value === null ? '' : value.toPrecision(4));
 
 function verdict(output: VerifiedOutput): string {
   return output.not_numbers || (output.past_bound ? 'past the bound' : output.remark);
@@ -16,13 +16,12 @@ function verdict(output: VerifiedOutput): string {
 
 export function Errors({ run, outputs }: { run: Verification; outputs: VerifiedOutput[] }) {
   const first = outputs.find((output) => !isNumber(output)) ?? outputs.find((output) => output.past_bound);
-  const hasRange = outputs.some((output) => typeof output.min === 'number');
   return <>
     <p>{first ? <>The first that is wrong: <strong class="bad">{first.output}</strong>, {verdict(first)}.</> :
       <>All are within the bound of {errorText(run.bound)}.</>}</p>
     <div class="scroll" tabIndex={0} role="group" aria-label="Errors of outputs"><table class="errors">
-      <thead><tr><th>output</th><th class="number">relative error</th><th aria-label="as a bar"></th><th class="number">largest difference</th>
-        {hasRange && <><th class="number">least</th><th class="number">most</th></>}<th>remark</th></tr></thead>
+      <thead><tr><th>output</th><th class="number">relative error</th><td></td><th class="number">largest difference</th>
+        <th class="number">least</th><th class="number">most</th><th>remark</th></tr></thead>
       <tbody>{outputs.map((output) => <tr key={output.output} class={output === first ? 'first' : ''}>
         <td>{output.output}</td>
         <td class="number">{output.relative_l2 === null ? 'no number' : errorText(output.relative_l2)}</td>
@@ -30,7 +29,7 @@ export function Errors({ run, outputs }: { run: Verification; outputs: VerifiedO
           <rect width={isNumber(output) ? 120 * barShare(output.relative_l2!) : 120} height={10} class={isNumber(output) && !output.past_bound ? 'bar' : 'bar wrong'} />
         </svg></td>
         <td class="number">{output.max_abs === null ? '' : errorText(output.max_abs)}</td>
-        {hasRange && <><td class="number">{numberText(output.min)}</td><td class="number">{numberText(output.max)}</td></>}
+        <td class="number">{numberText(output.min)}</td><td class="number">{numberText(output.max)}</td>
         <td>{verdict(output)}</td>
       </tr>)}</tbody>
     </table></div>

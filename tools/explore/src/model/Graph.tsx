@@ -4,7 +4,7 @@
 import { useMemo } from 'preact/hooks';
 import { frame, layoutOf, type Box, type Layout, type Line } from './layout';
 import { type Flow, type FlowNode } from './flow';
-import { bytesText } from './units';
+import { bytesText } from '../units';
 
 /** What a node shows beside its name: words, and a colour from 0 to 1. */
 export interface Mark { text: string; heat: number; isBad?: boolean; bar?: number }

@@ -3,7 +3,7 @@
 // The memory plan of a function: each buffer a rectangle, as wide as it is needed and as high as it has bytes.
 import { useState } from 'preact/hooks';
 import type { Explanation, Target, Workspace } from '../explanation';
-import { bytesText, countText } from './units';
+import { bytesText, countText } from '../units';
 
 /** The line of the spec at a place, "std/vit.attn:12:3". */
 export function lineAt(explanation: Explanation, at?: string): string {

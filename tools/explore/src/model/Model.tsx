@@ -9,7 +9,7 @@ import { errorHeat, errorsOf, type StepErrors } from './stepErrors';
 import { allNodes, flowOf, total, type Flow, type FlowNode, type Measure } from './flow';
 import { Graph, type Mark } from './Graph';
 import { lineAt, Memory } from './Memory';
-import { bytesText, countText, errorText, flopText, secondsText, shareText } from './units';
+import { bytesText, countText, errorText, flopText, secondsText, shareText } from '../units';
 
 export interface ModelProps {
   explanation: Explanation;
@@ -24,6 +24,10 @@ const measures: { colour: Measure; name: string; text: (amount: number) => strin
   { colour: 'flop', name: 'operations', text: flopText },
   { colour: 'bytes', name: 'bytes', text: bytesText },
 ];
+
+/** What a run compared of an entry in one of its calls. */
+const outputsOf = (run: Verification | undefined, entry: string, call: string) =>
+    run?.results.filter((own) => own.entry === entry && own.call === call) ?? [];
 
 /** As many nodes as are shown at first. */
 const atFirst = 16;
@@ -77,7 +81,7 @@ function GraphOfEntry({ explanation, target, entry, run, call, kernelHref }: {
   explanation: Explanation; target: Target; entry: string; run?: Verification; call: string; kernelHref: (name: string) => string;
 }) {
   const flow = useFlow(target, entry);
-  const errors = useMemo(() => errorsOf(flow, run?.results.filter((own) => own.call === call) ?? []), [flow, run, call]);
+  const errors = useMemo(() => errorsOf(flow, outputsOf(run, entry, call)), [flow, run, entry, call]);
   const colours = coloursOf(flow, errors.size > 0);
   const whole = { seconds: total(flow, 'seconds'), flop: total(flow, 'flop'), bytes: total(flow, 'bytes') };
   const [asked, ask] = useState<Colour | null>(null);
@@ -123,7 +127,7 @@ function GraphOfEntry({ explanation, target, entry, run, call, kernelHref }: {
 
 export function Model({ explanation, target, runs, kernelHref }: ModelProps) {
   const [entry, setEntry] = useState(target.entries[0]?.name ?? '');
-  const run = runs[0], calls = [...new Set(run?.results.map((own) => own.call) ?? [])].filter((own) => own.split(' ')[0] === entry);
+  const run = runs[0], calls = [...new Set(run?.results.filter((own) => own.entry === entry).map((own) => own.call))];
   const [asked, askCall] = useState('');
   const call = calls.includes(asked) ? asked : calls[0] ?? '';
   const sizes = Object.entries(explanation.sizes).map(([dim, size]) => `${dim} = ${countText(size)}`).join(', ');
@@ -138,7 +142,7 @@ export function Model({ explanation, target, runs, kernelHref }: ModelProps) {
     <section><h2>Graph</h2>
       <GraphOfEntry key={target.name + entry} {...{ explanation, target, entry, run, call, kernelHref }} />
     </section>
-    {run && call && <section><h2>Errors</h2><Errors run={run} outputs={run.results.filter((own) => own.call === call)} /></section>}
+    {run && call && <section><h2>Errors</h2><Errors run={run} outputs={outputsOf(run, entry, call)} /></section>}
     <section><h2>Memory plan</h2><Memory key={target.name + entry} explanation={explanation} target={target} entry={entry} /></section>
     <section><h2>Bindings</h2><Bindings key={target.name} target={target} /></section>
   </div>;
