@@ -26,9 +26,10 @@ static void addHash(StrongHash &hash, const Ptxas &ptxas) {
 void addHash(StrongHash &hash, const CompileOptions &options) {
   const auto &[targets, precision, optLevel, debugLines, dumpStages, kernel, attention, tuning,
                ptxas, gpuBulkStores, gpuOverlap, gpuWatchdog, tokenizer, chatTemplate, labels,
-               labelFunction, embedWeights] = options;
+               labelFunction, explanation, embedWeights] = options;
   hash.add(llvm::StringRef(targets.names()), precision, optLevel);
-  for (const std::string *text : {&dumpStages, &kernel, &tokenizer, &chatTemplate, &labels})
+  for (const std::string *text :
+       {&dumpStages, &kernel, &tokenizer, &chatTemplate, &labels, &explanation})
     hash.add(llvm::StringRef(*text));
   hash.add(attention.has_value(), attention.value_or(AttentionLowering()));
   addHash(hash, tuning);

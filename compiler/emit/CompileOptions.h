@@ -35,6 +35,7 @@ struct CompileOptions {
   std::string chatTemplate;  ///< a tokenizer_config.json with a chat template, in the same way
   std::string labels;        ///< names of classes, which the artifact holds, a NUL behind each
   int32_t labelFunction = 0; ///< what scores are printed as beside them (ATTN_LABELS_*)
+  std::string explanation;   ///< packed JSON that the artifact keeps; empty: none
   bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)
 };
 

@@ -19,6 +19,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace mlir;
 
@@ -69,6 +70,8 @@ private:
   llvm::Constant *binary(llvm::StringRef bytes, llvm::StringRef name);
   Constants gpuTable();
   Constants ignores();
+  /// Puts the packed explanation into a section of its own.
+  void keepExplanation();
   llvm::Constant *description();
   llvm::Constant *embedded();
 
@@ -399,6 +402,16 @@ llvm::Constant *TableWriter::description() {
   return variable;
 }
 
+void TableWriter::keepExplanation() {
+  if (options.explanation.empty())
+    return;
+  auto *bytes = llvm::ConstantDataArray::getString(module.getContext(), options.explanation,
+                                                   /*AddNull=*/false);
+  llvm::GlobalVariable *variable = build.place(bytes, "explanation");
+  variable->setSection(".attn.explanation");
+  llvm::appendToUsed(module, {variable}); // nothing refers to it
+}
+
 llvm::Constant *TableWriter::embedded() {
   if (!options.embedWeights)
     return build.null();
@@ -459,6 +472,7 @@ LogicalResult TableWriter::write() {
                                             build.i32(options.labelFunction)});
   new llvm::GlobalVariable(module, tables->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, tables, modelSymbol(model));
+  keepExplanation();
   return success();
 }
 

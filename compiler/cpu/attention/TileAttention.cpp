@@ -127,17 +127,17 @@ static std::string choice(AttentionTiling &tiling) {
   bool isOnline = shape.lowering == AttentionLowering::Online;
   int64_t keys = isOnline ? shape.scoreKeys : constantIndex(tiling.keyCount).value_or(shape.keys);
   KernelFacts facts(tiling.op);
-  llvm::json::Object tile{{"keys", keys},
-                          {"queries", llvm::json::Array(blockSizes(tiling))},
-                          {"granule", division.granule},
+  facts.append("tiles", llvm::json::Object{{"keys", keys},
+                                           {"queries", llvm::json::Array(blockSizes(tiling))},
+                                           {"group", shape.blocks > 1 ? division.groupSize : 1},
+                                           {"packed", isPacked(tiling)},
+                                           {"tuned", !tiling.chosen.empty()}});
+  llvm::json::Object rule{{"granule", division.granule},
                           {"most_queries", AttentionShape::queries},
-                          {"masked_keys", shape.tile},
-                          {"group", shape.blocks > 1 ? division.groupSize : 1},
-                          {"packed", isPacked(tiling)},
-                          {"tuned", !tiling.chosen.empty()}};
+                          {"keys", shape.tile}};
   if (constantIndex(tiling.queryCount)) // a period of the mask may part them (divideQueries)
-    tile["least_part"] = AttentionShape::tileKeys;
-  facts.append("tiles", std::move(tile));
+    rule["least_part"] = AttentionShape::tileKeys;
+  facts.add("division", std::move(rule));
   text += std::to_string(keys) + " keys, blocks of " + joinNumbers(blockSizes(tiling)) + " queries";
   if (division.partQueries != tiling.queryCount)
     text += " within " + std::to_string(*constantIndex(division.partQueries));

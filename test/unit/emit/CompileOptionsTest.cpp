@@ -46,6 +46,7 @@ TEST(CompileOptions, HashTakesEveryField) {
       [](Options &o) { o.chatTemplate = "folder"; },
       [](Options &o) { o.labels = "folder"; },
       [](Options &o) { o.labelFunction = 1; },
+      [](Options &o) { o.explanation = "folder"; },
       [](Options &o) { o.embedWeights = true; },
       [](Options &o) { o.debugLines = true; },
   };

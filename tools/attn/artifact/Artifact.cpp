@@ -52,20 +52,29 @@ static Expected<Artifact> readElf(StringRef bytes) {
   auto object = object::ELFObjectFile<object::ELF64LE>::create(MemoryBufferRef(bytes, "artifact"));
   if (!object)
     return object.takeError();
-  for (const object::SectionRef &section : object->sections()) {
-    auto name = section.getName();
-    if (!name) {
-      consumeError(name.takeError());
-      continue;
+  auto textOf = [&](StringRef wanted) -> Expected<std::string> {
+    for (const object::SectionRef &section : object->sections()) {
+      auto name = section.getName();
+      if (!name) {
+        consumeError(name.takeError());
+        continue;
+      }
+      if (*name != wanted)
+        continue;
+      auto contents = section.getContents();
+      if (!contents)
+        return contents.takeError();
+      return contents->str();
     }
-    if (*name != ".attn.description")
-      continue;
-    auto contents = section.getContents();
-    if (!contents)
-      return contents.takeError();
-    return Artifact{formOf(object->getELFFile()), contents->rtrim('\0').str()};
-  }
-  return createStringError("none of its sections describes one");
+    return std::string();
+  };
+  auto description = textOf(".attn.description"), explanation = textOf(".attn.explanation");
+  if (!description || !explanation)
+    return joinErrors(description.takeError(), explanation.takeError());
+  if (description->empty())
+    return createStringError("none of its sections describes one");
+  return Artifact{formOf(object->getELFFile()), StringRef(*description).rtrim('\0').str(),
+                  std::move(*explanation)};
 }
 
 static Expected<Artifact> readArchive(StringRef file) {
@@ -93,7 +102,7 @@ static Expected<Artifact> readArchive(StringRef file) {
       break;
     auto own = readElf(*member);
     if (own)
-      found = {ArtifactForm::Static, own->description};
+      found = {ArtifactForm::Static, std::move(own->description), std::move(own->explanation)};
     else
       consumeError(own.takeError());
   }
@@ -121,6 +130,14 @@ Expected<json::Object> parseDescription(const Artifact &artifact) {
   if (!value)
     consumeError(value.takeError());
   return createStringError("the description of its model is damaged");
+}
+
+bool isArtifact(StringRef path) {
+  if (!sys::fs::is_regular_file(path)) // what a pipe holds can be read once
+    return false;
+  constexpr uint64_t magic = 8;
+  auto start = MemoryBuffer::getFileSlice(path, magic, 0);
+  return start && looksLikeArtifact((*start)->getBuffer());
 }
 
 } // namespace attn::tool

@@ -17,6 +17,7 @@ enum class ArtifactForm { Executable, Shared, Static, Object };
 struct Artifact {
   ArtifactForm form;
   std::string description; ///< JSON, the text of section .attn.description
+  std::string explanation; ///< the bytes of section .attn.explanation; empty without one
 };
 
 /// What the bytes of a file are, found without running or loading it. An error says why they are no
@@ -28,6 +29,9 @@ llvm::Expected<llvm::json::Object> parseDescription(const Artifact &artifact);
 
 /// Whether a file is an artifact by its first bytes (ELF or an archive).
 bool looksLikeArtifact(llvm::StringRef bytes);
+
+/// The same of the file at a path; of one that cannot be read, and of pipes, false.
+bool isArtifact(llvm::StringRef path);
 
 /// "executable", "shared library", ...
 llvm::StringRef formName(ArtifactForm form);

@@ -62,17 +62,6 @@ std::string Spec::weights(const opt::InputArgList &args) {
   return file.str().str();
 }
 
-/// Usage error where a compiled model stands for a spec: it has other bytes than any text.
-static int checkIsText(StringRef path) {
-  constexpr uint64_t magic = 8; // of ELF files and archives
-  auto start = MemoryBuffer::getFileSlice(path, magic, 0);
-  if (path == "-" || !start || !looksLikeArtifact((*start)->getBuffer()))
-    return Ok;
-  return fail(Usage, "`" + path + "` is a compiled model, or part of one, and no spec",
-              "give the spec that it was compiled from; `attn inspect " + path +
-                  "` says what the file holds");
-}
-
 int Spec::load(const opt::InputArgList &args, StringRef path) {
   if (path.empty())
     path = onlyFile(args, "spec");
@@ -83,8 +72,10 @@ int Spec::load(const opt::InputArgList &args, StringRef path) {
   options.config = args.getLastArgValue(OPT_config).str();
   if (!options.config.empty() && !readInput(options.config))
     return Environment;
-  if (int code = checkIsText(path))
-    return code;
+  if (isArtifact(path))
+    return fail(Usage, "`" + path + "` is a compiled model, or part of one, and no spec",
+                "give the spec that it was compiled from; `attn inspect " + path +
+                    "` says what the file holds");
   auto buffer = readInput(path);
   if (!buffer)
     return Environment;

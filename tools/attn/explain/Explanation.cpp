@@ -12,6 +12,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Compression.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
@@ -284,6 +287,37 @@ json::Object explain(Spec &spec, const CompileOptions &options, ArrayRef<Staged>
                       {"notes", describeNotes(lowered, remarks)},
                       {"targets", std::move(targets)},
                       {"reasons", std::move(reasons)}};
+}
+
+// The length of the JSON, 8 bytes, and the JSON compressed.
+
+std::string packExplanation(json::Object explanation) {
+  std::string text, packed(sizeof(uint64_t), '\0');
+  raw_string_ostream(text) << json::Value(std::move(explanation));
+  support::endian::write64le(packed.data(), text.size());
+  SmallVector<uint8_t> compressed;
+  compression::zlib::compress(arrayRefFromStringRef(text), compressed,
+                              compression::zlib::BestSizeCompression);
+  return packed + toStringRef(compressed).str();
+}
+
+Expected<json::Object> unpackExplanation(StringRef bytes) {
+  constexpr uint64_t most = uint64_t(1) << 28;
+  uint64_t length =
+      bytes.size() < sizeof(uint64_t) ? most + 1 : support::endian::read64le(bytes.data());
+  if (length > most)
+    return createStringError("its explanation is damaged");
+  SmallVector<uint8_t> text;
+  if (llvm::Error error = compression::zlib::decompress(
+          arrayRefFromStringRef(bytes.drop_front(sizeof(uint64_t))), text, length))
+    return std::move(error);
+  auto value = json::parse(toStringRef(text));
+  if (!value)
+    return value.takeError();
+  json::Object *object = value->getAsObject();
+  if (!object || object->getString("schema") != "attn.explain" || !object->getArray("targets"))
+    return createStringError("its explanation is damaged");
+  return std::move(*object);
 }
 
 } // namespace attn::tool

@@ -20,4 +20,9 @@ constexpr int64_t explanationVersion = 1;
 llvm::json::Object explain(Spec &spec, const CompileOptions &options,
                            llvm::ArrayRef<Staged> lowered, const Remarks &remarks);
 
+/// An explanation as the bytes that an artifact keeps (`attn compile -g`), and back; an error where
+/// they are damaged.
+std::string packExplanation(llvm::json::Object explanation);
+llvm::Expected<llvm::json::Object> unpackExplanation(llvm::StringRef bytes);
+
 } // namespace attn::tool

@@ -74,14 +74,14 @@ static json::Value reasonsOf(const json::Object &kernel) {
   return codes;
 }
 
-/// What differs between two kernels. Estimates differ between any two targets; what was chosen by
-/// them is a fact of its own.
+/// What differs between two kernels. Estimates and rules of division differ between any two
+/// targets; what was chosen by them is a fact of its own.
 static json::Array changesOf(const json::Object &a, const json::Object &b) {
   json::Array changes;
   auto factsOf = [](const json::Object &kernel) {
     const json::Object *known = kernel.getObject("facts");
     json::Object facts = known ? *known : json::Object();
-    facts.erase("estimates");
+    facts.erase("estimates"), facts.erase("division");
     if (json::Object *verdicts = facts.getObject("verdicts"))
       verdicts->erase("query_starts"), verdicts->erase("key_starts");
     return facts;

@@ -14,11 +14,11 @@ def bench : SubCommand<"bench", "Time an entry of a spec or of an artifact",
 def verify : SubCommand<"verify", "Compare compiled code with the reference interpreter, or with given outputs",
                         "attn verify SPEC [--weights FILE] [--input NAME=FILE ...] [--against FILE]">;
 def explain : SubCommand<"explain", "Say what was fused, which lowering was chosen for each op, and why",
-                         "attn explain SPEC [--target LEVEL] [--set-size DIM=N] [--run FILE] [--json]">;
+                         "attn explain SPEC|ARTIFACT [--target LEVEL] [--set-size DIM=N] [--run FILE] [--json]">;
 def explore : SubCommand<"explore", "Write a page for a browser: the attention, kernels, model and memory, or what differs between two",
-                         "attn explore SPEC [SPEC] [--target LEVELS] [--set-size DIM=N] [--run FILE ...] [-o FILE]">;
+                         "attn explore SPEC|ARTIFACT [SPEC|ARTIFACT] [--target LEVELS] [--set-size DIM=N] [--run FILE ...] [-o FILE]">;
 def diff : SubCommand<"diff", "Say what became otherwise of the kernels of two specs, or of one for two targets",
-                      "attn diff SPEC|JSON [SPEC|JSON] [--target LEVELS] [--set-size DIM=N] [--json]">;
+                      "attn diff SPEC|ARTIFACT|JSON [SPEC|ARTIFACT|JSON] [--target LEVELS] [--set-size DIM=N] [--json]">;
 def inspect : SubCommand<"inspect", "Show what an artifact or a checkpoint holds, without running it",
                          "attn inspect ARTIFACT|CHECKPOINT [--json]">;
 def import : SubCommand<"import", "Write a spec from a checkpoint (a folder, a GGUF file, one of llama2.c) or from an ONNX file",
@@ -52,7 +52,7 @@ multiclass Valued<string name, list<SubCommand> verbs, string help, string meta,
   def NAME#_eq : Joined<["--"], name#"=", verbs>, Alias<!cast<Option>(NAME)>;
 }
 
-def g : Flag<["-"], "g", [compile]>, HelpText<"Say in objects, libraries, programs and PTX which lines of the spec their code is of, for perf, gdb, addr2line and NVIDIA's tools">, Group<options_Code>;
+def g : Flag<["-"], "g", [compile]>, HelpText<"Say in objects, libraries, programs and PTX which lines of the spec their code is of, for perf, gdb, addr2line and NVIDIA's tools; and keep what `attn explain` says">, Group<options_Code>;
 
 // The options of compiled programs that verbs take: the build writes them from runtime/main/ProgramOptions.def.
 include "ProgramOptions.td"

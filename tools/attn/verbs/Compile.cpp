@@ -15,7 +15,9 @@
 #include "text/jinja/ChatTemplate.h"
 #include "tools/attn/build/Build.h"
 #include "tools/attn/build/Embed.h"
+#include "tools/attn/build/LiveShares.h"
 #include "tools/attn/checkpoints/Checkpoints.h"
+#include "tools/attn/explain/Explanation.h"
 #include "tools/attn/support/Files.h"
 #include "tools/attn/support/Progress.h"
 #include "tools/attn/support/Report.h"
@@ -300,6 +302,25 @@ int readTokenizer(const opt::InputArgList &args, Spec &spec, CompileOptions &opt
   return Ok;
 }
 
+/// With `-g`, what became of the spec goes along with its code, so that `attn explain`, `diff` and
+/// `explore` take the artifact.
+int keepExplanation(const opt::InputArgList &args, Spec &spec, CompileOptions &options) {
+  if (!args.hasArg(OPT_g))
+    return Ok;
+  Remarks remarks;
+  if (!remarks.listenTo(spec.context()))
+    return internalError();
+  if (int code = assumeSizes(spec.module(), args)) // at their bounds
+    return code;
+  json::Object explanation;
+  int code = explainLoaded(spec, options, remarks, explanation);
+  spec.module()->removeAttr(attributes::sizes);
+  spec.context().setRemarkEngine(nullptr);
+  if (code == Ok)
+    options.explanation = packExplanation(std::move(explanation));
+  return code;
+}
+
 } // namespace
 
 int runCompile(const opt::InputArgList &args) {
@@ -353,7 +374,8 @@ int runCompile(const opt::InputArgList &args) {
   case Emit::Ptx:
     return emitText(spec, compileToPtx, options, output);
   case Emit::Link:
-    if ((code = findAssembler(options)) || (code = readTokenizer(args, spec, options)))
+    if ((code = findAssembler(options)) || (code = readTokenizer(args, spec, options)) ||
+        (code = keepExplanation(args, spec, options)))
       return code;
     code = emitArtifact(spec, emit, options, output, spec.weights(args), workspace);
     break;

@@ -2,6 +2,8 @@
 //
 // `attn diff`: what became otherwise of the kernels of two specs, or of one for two targets.
 #include "Verbs.h"
+#include "tools/attn/artifact/Artifact.h"
+#include "tools/attn/explain/Explanation.h"
 #include "tools/attn/explain/ExplanationDiff.h"
 #include "tools/attn/support/Report.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -11,8 +13,35 @@ using namespace llvm;
 
 namespace attn::tool {
 
+/// The explanation that an artifact keeps. 0, or an exit code after an error.
+static int readKept(const opt::InputArgList &args, const std::string &path,
+                    json::Object &explanation) {
+  for (auto option : {OPT_target, OPT_precision, OPT_set, OPT_set_size, OPT_run_file})
+    if (const opt::Arg *arg = args.getLastArgNoClaim(option))
+      return fail(Usage,
+                  "`" + arg->getSpelling() + "` has no effect on `" + path + "`, which is compiled",
+                  "give the spec that it was compiled from");
+  auto bytes = MemoryBuffer::getFile(path);
+  if (!bytes)
+    return fail(Environment, "cannot read `" + path + "`: " + bytes.getError().message());
+  auto artifact = readArtifact((*bytes)->getBuffer());
+  if (!artifact)
+    return fail(BadInput,
+                "`" + path + "` holds no compiled model: " + toString(artifact.takeError()));
+  if (artifact->explanation.empty())
+    return fail(BadInput, "`" + path + "` does not keep what became of its spec",
+                "`attn compile -g` keeps it; or give the spec");
+  auto kept = unpackExplanation(artifact->explanation);
+  if (!kept)
+    return fail(BadInput, "`" + path + "`: " + toString(kept.takeError()));
+  explanation = std::move(*kept);
+  return Ok;
+}
+
 int explainFile(const opt::InputArgList &args, const std::string &path, bool withCode,
                 json::Object &explanation) {
+  if (isArtifact(path))
+    return readKept(args, path, explanation);
   auto buffer = MemoryBuffer::getFile(path);
   if (!buffer)
     return fail(Environment, "cannot read `" + path + "`: " + buffer.getError().message());

@@ -74,6 +74,24 @@ static int readRuns(const opt::InputArgList &args, std::vector<MeasuredRun> &run
   return Ok;
 }
 
+int explainLoaded(Spec &spec, const CompileOptions &options, const Remarks &remarks,
+                  json::Object &explanation) {
+  DiagnosticPrinter errors(spec.context());
+  CompileOptions ofCpus = options;
+  ofCpus.targets = options.targets.onlyLevels();
+  SmallVector<Staged> lowered;
+  bool isDone = (ofCpus.targets.levels.empty() ||
+                 !(lowered = lowerTo(spec.module(), Stage::Kernels, ofCpus)).empty()) &&
+                succeeded(explainGpus(spec.module(), options, lowered));
+  if (!isDone)
+    return errors.failure();
+  // The spec, whose texts the object refers to, need not outlive this.
+  std::string text;
+  raw_string_ostream(text) << json::Value(explain(spec, options, lowered, remarks));
+  explanation = *cantFail(json::parse(text)).getAsObject();
+  return Ok;
+}
+
 /// Explains a spec, and keeps the remarks on it.
 static int explainSpec(const opt::InputArgList &args, StringRef path, bool withCode,
                        Remarks &remarks, json::Object &explanation) {
@@ -98,19 +116,8 @@ static int explainSpec(const opt::InputArgList &args, StringRef path, bool withC
     return fail(Usage, "`--code` shows code of CPUs",
                 "`attn compile --emit=ptx --kernel " +
                     StringRef(args.getLastArgValue(OPT_kernel_code)) + "` prints that of GPUs");
-  DiagnosticPrinter errors(spec.context());
-  CompileOptions ofCpus = options;
-  ofCpus.targets = options.targets.onlyLevels();
-  SmallVector<Staged> lowered;
-  bool isDone = (ofCpus.targets.levels.empty() ||
-                 !(lowered = lowerTo(spec.module(), Stage::Kernels, ofCpus)).empty()) &&
-                succeeded(explainGpus(spec.module(), options, lowered));
-  if (!isDone)
-    return errors.failure();
-  // The spec, whose texts the object refers to, does not outlive this.
-  std::string text;
-  raw_string_ostream(text) << json::Value(explain(spec, options, lowered, remarks));
-  explanation = *cantFail(json::parse(text)).getAsObject();
+  if (int code = explainLoaded(spec, options, remarks, explanation))
+    return code;
   for (const MeasuredRun &run : runs)
     if (int code = run.addTo(explanation))
       return code;
@@ -151,7 +158,9 @@ int runExplain(const opt::InputArgList &args) {
                 "`--code KERNEL --line 27`, for example");
   Remarks remarks;
   json::Object explanation;
-  if (int code = explainSpec(args, path, /*withCode=*/false, remarks, explanation))
+  if (int code = isArtifact(path)
+                     ? explainFile(args, path.str(), /*withCode=*/false, explanation)
+                     : explainSpec(args, path, /*withCode=*/false, remarks, explanation))
     return code;
   if (usesJsonDiagnostics())
     printReasons(remarks, errs());

@@ -240,14 +240,6 @@ int runArtifact(StringRef path, StringRef bytes, const opt::InputArgList &args, 
   }
 }
 
-/// The first bytes of a file say what it is; what cannot be read is left to the spec's reader.
-bool isArtifact(StringRef path) {
-  if (!sys::fs::is_regular_file(path)) // what a pipe holds can be read once
-    return false;
-  auto start = MemoryBuffer::getFileSlice(path, 8, 0);
-  return start && looksLikeArtifact((*start)->getBuffer());
-}
-
 int runVerb(const opt::InputArgList &args, bool isBench) {
   StringRef path = onlyFile(args, "spec or artifact");
   if (path.empty())

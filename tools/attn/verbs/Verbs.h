@@ -3,7 +3,10 @@
 // The verbs of `attn`, one file each. Each returns the exit code.
 #pragma once
 
+#include "compiler/Compiler.h"
+#include "tools/attn/build/Spec.h"
 #include "tools/attn/checkpoints/Checkpoints.h"
+#include "tools/attn/explain/Remarks.h"
 #include "tools/attn/support/Options.h"
 
 namespace attn::tool {
@@ -28,8 +31,12 @@ int runFmt(const llvm::opt::InputArgList &args);
 int explainSpec(const llvm::opt::InputArgList &args, llvm::StringRef path, bool withCode,
                 llvm::json::Object &explanation);
 
-/// The explanation of a spec, as explainSpec gives it, or what `attn explain --json` wrote to a
-/// file. 0, or an exit code after an error.
+/// The same of a spec that is loaded, whose context `remarks` listen to.
+int explainLoaded(Spec &spec, const CompileOptions &options, const Remarks &remarks,
+                  llvm::json::Object &explanation);
+
+/// The explanation of a spec, as explainSpec gives it; what an artifact keeps of its own; or what
+/// `attn explain --json` wrote to a file. 0, or an exit code after an error.
 int explainFile(const llvm::opt::InputArgList &args, const std::string &path, bool withCode,
                 llvm::json::Object &explanation);
 

@@ -2,6 +2,8 @@
 //
 // What the page shows: the JSON of `attn explain` (tools/attn/EXPLAIN.md has the schema), out of the page.
 
+import type { Tiling } from './mask/tiles';
+
 export interface Reason {
   code: string;
   message: string;
@@ -41,6 +43,7 @@ export interface Facts {
   formula?: Formula;
   verdicts?: Verdicts;
   tiles?: Record<string, unknown>[];
+  division?: Tiling;
   estimates?: { lowering: string; ns?: number; drawback?: string }[];
   [fact: string]: unknown;
 }

@@ -107,7 +107,7 @@ for (let first = 0; first < Number(count); first += perSpec) {
     }
     const program = new MaskProgram(parseExpression(mask), {positions: [], dims: new Map([[name, length]]), offset: 0, declarations,
                                                             dynamic: new Set(isDynamic ? [name] : [])});
-    const judged = judge(program, facts.get(n).tiles[0], length, length);
+    const judged = judge(program, facts.get(n).division ?? facts.get(n).tiles[0], length, length);
     const own = JSON.stringify([judged.queries, judged.keys, judged.empty, judged.full, judged.tested, judged.pairs]);
     const theirs = JSON.stringify([verdicts.query_starts, verdicts.key_starts, verdicts.empty, verdicts.full, verdicts.tested, verdicts.pairs]);
     if (own !== theirs) {

@@ -73,7 +73,7 @@ export class MaskSource {
   private readonly declarations: Map<string, Declaration>;
 
   constructor(private readonly shown: Shown, private readonly kernel: Kernel) {
-    this.tiling = (kernel.facts.tiles?.[0] ?? { keys: 32 }) as unknown as Tiling;
+    this.tiling = kernel.facts.division ?? { keys: Number(kernel.facts.tiles?.[0]?.keys ?? 32) };
     this.declarations = new Map(shown.explanation.sources.flatMap(({ text }) => [...declarationsOf(text)]));
     const words = String(kernel.facts.mask), formula = kernel.facts.formula?.mask ?? words;
     this.text = this.meansTheSame(words) ? words : formula;

@@ -21,7 +21,7 @@ function factText(value: unknown): string {
 }
 
 /** Facts that the page shows in other ways. */
-const drawn = new Set(['kind', 'terms', 'formula', 'verdicts']);
+const drawn = new Set(['kind', 'terms', 'formula', 'verdicts', 'division']);
 
 export function KernelPage({ shown, kernel }: { shown: Shown; kernel: Kernel }) {
   const [place, setPlace] = useState<string>();

@@ -4,10 +4,9 @@
 // (compiler/cpu/attention/AttentionBlocks.cpp).
 import type { MaskProgram, Verdict } from './program';
 
-/** How a kernel cuts its pairs: `tiles` among the facts of an attention. */
+/** How a kernel cuts its pairs: `division` among the facts of an attention. */
 export interface Tiling {
   keys: number;
-  masked_keys?: number;
   granule?: number;
   most_queries?: number;
   least_part?: number;
@@ -53,7 +52,7 @@ function queryStarts(count: number, tiling: Tiling, period: number | undefined):
 
 /** The tiles of `queries` by `keys` pairs, and how many there would be. Undefined where they are too many. */
 export function judge(mask: MaskProgram, tiling: Tiling, queries: number, keys: number): Judged | undefined {
-  const rows = queryStarts(queries, tiling, mask.period), columns = keyStarts(keys, tiling.masked_keys ?? tiling.keys);
+  const rows = queryStarts(queries, tiling, mask.period), columns = keyStarts(keys, tiling.keys);
   if (rows.length * columns.length > mostTiles)
     return undefined;
   const judged: Judged = { queries: rows, keys: columns, verdicts: [], empty: 0, full: 0, tested: 0, pairs: 0 };
