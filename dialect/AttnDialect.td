@@ -58,6 +58,18 @@ class AttnEnum<string name, string summary, list<I32EnumAttrCase> cases> : I32En
   let genSpecializedAttr = 0;
 }
 
+/// What an attention is made of. Locations of a kernel's ops say it (Locations.h), and the discriminators of its
+/// instructions in tables of lines (DWARF), where 0 means none of them.
+def Attn_AttentionTerm : AttnEnum<"AttentionTerm", "a term of an attention", [
+    I32EnumAttrCase<"Score", 1, "score">,   // queries and keys compared
+    I32EnumAttrCase<"Bias", 2, "bias">,     // what is added to a score
+    I32EnumAttrCase<"Cap", 3, "cap">,       // the function that bounds it
+    I32EnumAttrCase<"Mask", 4, "mask">,     // which pairs there are
+    I32EnumAttrCase<"Weight", 5, "weight">, // scores made weights, and what was summed rescaled
+    I32EnumAttrCase<"Values", 6, "values">  // the product of weights and values
+  ]>;
+def Attn_AttentionTermAttr : EnumAttr<AttnDialect, Attn_AttentionTerm, "term">;
+
 /// What makes weights of a row of scores.
 def Attn_Normaliser : AttnEnum<"Normaliser", "how scores become weights", [
     I32EnumAttrCase<"Softmax", 0, "softmax">,    // exp(s) / sum of exp(s), and of the sink's

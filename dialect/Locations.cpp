@@ -4,6 +4,7 @@
 // stages.
 #include "dialect/Locations.h"
 
+#include "dialect/AttnDialect.h"
 #include "mlir/Interfaces/CastInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -37,25 +38,53 @@ SmallVector<std::string> attn::placeTexts(Location loc) {
   return texts;
 }
 
-Location attn::withPart(Location loc, StringRef part, std::optional<Location> place) {
+Location attn::withTerm(Location loc, AttentionTerm term, std::optional<Location> place) {
   if (!place)
     return loc;
   MLIRContext *context = loc.getContext();
-  return FusedLoc::get({loc, *place}, DictionaryAttr::get(context, {{part, *place}}), context);
+  auto places = DictionaryAttr::get(context, {{stringifyAttentionTerm(term), *place}});
+  return FusedLoc::get({loc, *place}, places, context);
 }
 
-Location attn::partAt(Location loc, StringRef part) {
-  std::optional<Location> place;
-  loc->walk([&](Location own) {
-    auto fused = dyn_cast<FusedLoc>(own);
-    auto parts = fused ? dyn_cast_or_null<DictionaryAttr>(fused.getMetadata()) : DictionaryAttr();
-    if (auto known = parts ? parts.getAs<LocationAttr>(part) : LocationAttr()) {
-      place = known;
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
+/// What `get` finds in the metadata of the first part of a location that has such.
+template <typename Result>
+static std::optional<Result> findIn(Location loc,
+                                    llvm::function_ref<std::optional<Result>(Attribute)> get) {
+  std::optional<Result> found;
+  loc->walk([&](Location part) {
+    if (auto fused = dyn_cast<FusedLoc>(part); fused && fused.getMetadata())
+      found = get(fused.getMetadata());
+    return found ? WalkResult::interrupt() : WalkResult::advance();
   });
-  return place.value_or(loc);
+  return found;
+}
+
+Location attn::atTerm(Location loc, AttentionTerm term) {
+  auto placeIn = [&](Attribute metadata) -> std::optional<Location> {
+    auto places = dyn_cast<DictionaryAttr>(metadata);
+    auto place = places ? places.getAs<LocationAttr>(stringifyAttentionTerm(term)) : LocationAttr();
+    return place ? std::optional<Location>(place) : std::nullopt;
+  };
+  // The whole stands behind the place, for the other terms.
+  auto fused = dyn_cast<FusedLoc>(loc);
+  Location whole = fused && isa_and_present<AttentionTermAttr>(fused.getMetadata())
+                       ? fused.getLocations().back()
+                       : loc;
+  SmallVector<Location> parts{whole};
+  if (std::optional<Location> place = findIn<Location>(whole, placeIn))
+    parts.insert(parts.begin(), *place);
+  return FusedLoc::get(parts, AttentionTermAttr::get(loc.getContext(), term), loc.getContext());
+}
+
+Location attn::forTerm(Location loc, AttentionTerm term) {
+  return FusedLoc::get({loc}, AttentionTermAttr::get(loc.getContext(), term), loc.getContext());
+}
+
+std::optional<AttentionTerm> attn::termOf(Location loc) {
+  return findIn<AttentionTerm>(loc, [](Attribute metadata) -> std::optional<AttentionTerm> {
+    auto term = dyn_cast<AttentionTermAttr>(metadata);
+    return term ? std::optional(term.getValue()) : std::nullopt;
+  });
 }
 
 Location attn::inWords(Location loc, StringRef words) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The places of ops in the spec as text, and the words that they were made of.
+// The places of ops in the spec as text, the words that they were made of, and the terms of an
+// attention that they are computed for.
 #pragma once
 
 #include "mlir/IR/Operation.h"
@@ -8,6 +9,8 @@
 #include <string>
 
 namespace attn {
+
+enum class AttentionTerm : uint32_t; // AttnDialect.td
 
 /// "specs/vit.attn:16:5": the first place in a spec that a location has, its file as the user wrote
 /// it; empty where there is none.
@@ -17,21 +20,20 @@ std::string shortPlaceText(mlir::Location loc);
 /// All of its places, each once, the first one first.
 llvm::SmallVector<std::string> placeTexts(mlir::Location loc);
 
-/// Parts of an attention that have places of their own.
-namespace attentionParts {
-/// The product of query and key.
-inline constexpr llvm::StringLiteral score = "score";
-/// What makes weights of scores.
-inline constexpr llvm::StringLiteral weight = "weight";
-} // namespace attentionParts
-
-/// A location that also says where a part of the op stands: the `weight` of an attention. No place
-/// leaves it as it is.
-mlir::Location withPart(mlir::Location loc, llvm::StringRef part,
+/// A location that also says where a term of an attention stands: its `weight`. No place leaves it
+/// as it is.
+mlir::Location withTerm(mlir::Location loc, AttentionTerm term,
                         std::optional<mlir::Location> place);
 
-/// Where a part of an op stands; the location itself where it does not say.
-mlir::Location partAt(mlir::Location loc, llvm::StringRef part);
+/// Of the location of an attention, or of what is computed for it, that of what is computed for a
+/// term: its place where the attention says one, else that of the attention; and the term.
+mlir::Location atTerm(mlir::Location loc, AttentionTerm term);
+
+/// A location that keeps its place, of what is computed for a term.
+mlir::Location forTerm(mlir::Location loc, AttentionTerm term);
+
+/// The term that an op with this location is computed for.
+std::optional<AttentionTerm> termOf(mlir::Location loc);
 
 /// A location that also says what the spec has there: "gelu", "causal and window(256, 0)". No words
 /// leave it as it is.

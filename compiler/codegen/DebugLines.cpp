@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // MLIR locations to LLVM's debug information: each function gets a subprogram, each op the line and
-// column of the spec that it came from.
+// column of the spec that it came from and, as a discriminator, the term of an attention.
 #include "compiler/codegen/DebugLines.h"
 
+#include "dialect/AttnDialect.h"
+#include "dialect/Locations.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/BinaryFormat/Dwarf.h"
 
 using namespace mlir;
+using namespace attn;
 
 namespace {
 
@@ -66,12 +69,17 @@ void DebugLines::add(LLVM::LLVMFuncOp function) {
   Location inside = own ? Location(own) : FileLineColLoc::get(context, "", 0, 0);
   function.getBody().walk([&](Operation *op) {
     FileLineColLoc place = placeOf(op->getLoc());
-    if (!place)
+    std::optional<AttentionTerm> term = termOf(op->getLoc());
+    if (!place && !term)
       return op->setLoc(inside);
-    if (fileOf(place) == file)
-      return op->setLoc(place);
-    // What was written in another file, the library for one, says so.
-    op->setLoc(placed(place, LLVM::DILexicalBlockFileAttr::get(subprogram, fileOf(place), 0)));
+    // What was written in another file, the library for one, says so; what is computed for a term
+    // of an attention, by its number.
+    LLVM::DIFileAttr ownFile = place ? fileOf(place) : file;
+    Location at = place ? Location(place) : inside;
+    if (ownFile == file && !term)
+      return op->setLoc(at);
+    auto discriminator = term ? static_cast<unsigned>(*term) : 0;
+    op->setLoc(placed(at, LLVM::DILexicalBlockFileAttr::get(subprogram, ownFile, discriminator)));
   });
   function->setLoc(placed(inside, subprogram));
 }

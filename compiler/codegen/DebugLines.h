@@ -9,8 +9,9 @@
 namespace attn {
 
 /// Gives every function of a module in LLVM's dialect, a CPU's or a GPU's, a subprogram, and every
-/// op one place in the spec: of an op that was fused, the first part's. `areForDebuggers`: the code
-/// has a table of lines (DWARF), not only directives.
+/// op one place in the spec: of an op that was fused, the first part's; in attentions with the term
+/// (AttentionTerm) as its discriminator. `areForDebuggers`: the code has a table of lines (DWARF),
+/// not only directives.
 void addDebugLines(mlir::Operation *module, bool areForDebuggers);
 
 } // namespace attn

@@ -166,6 +166,29 @@ std::string attn::pairWork(AttentionKernelOp op, std::optional<int64_t> pairs) {
   return work(op, flop);
 }
 
+/// The terms of an attention, in the order in which they work, with their words and places.
+static llvm::json::Array termsOf(AttentionKernelOp op) {
+  llvm::json::Array terms;
+  auto add = [&](AttentionTerm term, std::string text, Location loc) {
+    terms.push_back(llvm::json::Object{
+        {"term", stringifyAttentionTerm(term)}, {"text", std::move(text)}, {"at", placeText(loc)}});
+  };
+  auto hook = [&](AttentionTerm term, Region &region) {
+    if (!region.empty())
+      add(term, wordsOfHook(region), region.front().getTerminator()->getLoc());
+  };
+  add(AttentionTerm::Score, wordsOfHook(op.getScore()), atTerm(op.getLoc(), AttentionTerm::Score));
+  hook(AttentionTerm::Bias, op.getBias());
+  hook(AttentionTerm::Cap, op.getCap());
+  hook(AttentionTerm::Mask, op.getMask());
+  std::string weight = stringifyNormaliser(op.getNormaliser()).str();
+  if (!op.getSink().empty())
+    weight += "(sink = " + wordsOfHook(op.getSink()) + ")";
+  add(AttentionTerm::Weight, weight, atTerm(op.getLoc(), AttentionTerm::Weight));
+  add(AttentionTerm::Values, "values", atTerm(op.getLoc(), AttentionTerm::Values));
+  return terms;
+}
+
 static std::string describe(AttentionKernelOp op) {
   int64_t batch = op.getBatch();
   Count heads = Count::of(op.getOut(), 0, batch),
@@ -181,6 +204,7 @@ static std::string describe(AttentionKernelOp op) {
                             std::pair(&op.getCap(), "cap"), std::pair(&op.getMask(), "mask")})
     if (!hook->empty())
       facts.add(name, wordsOfHook(*hook));
+  facts.add("terms", termsOf(op));
   // Of a mask, the tiles that it leaves say how much is done (MaskVerdicts.h).
   std::string done = op.getMask().empty() ? pairWork(op, std::nullopt) : "";
   size_t positions = batch + 2;

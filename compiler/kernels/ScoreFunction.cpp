@@ -4,6 +4,7 @@
 // vectors that are read.
 #include "compiler/kernels/ScoreFunction.h"
 #include "compiler/support/Errors.h"
+#include "dialect/Locations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
@@ -112,7 +113,7 @@ Value ScoreFunction::emit(Value sum, IRMapping &mapping, OpBuilder &builder) {
   mapping.map(dot.getResult(), sum);
   for (Operation &op : dot->getBlock()->without_terminator())
     if (&op != dot.getOperation() && !isa<TensorType>(op.getResult(0).getType()))
-      builder.clone(op, mapping);
+      builder.clone(op, mapping)->setLoc(forTerm(op.getLoc(), AttentionTerm::Score));
   Value score = cast<YieldOp>(dot->getBlock()->getTerminator()).getValue();
   return mapping.lookupOrDefault(score);
 }
@@ -120,7 +121,7 @@ Value ScoreFunction::emit(Value sum, IRMapping &mapping, OpBuilder &builder) {
 void ScoreFunction::emitCombine(Region &region, OpBuilder &builder) {
   OpBuilder::InsertionGuard guard(builder);
   Type f32 = builder.getF32Type();
-  Location loc = dot.getLoc();
+  Location loc = forTerm(dot.getLoc(), AttentionTerm::Score);
   SmallVector<Type> types(2 + vectors.size(), f32);
   Block *block = builder.createBlock(&region, {}, types, SmallVector<Location>(types.size(), loc));
   IRMapping elements;

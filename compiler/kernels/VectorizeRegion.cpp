@@ -73,15 +73,18 @@ static Value castWhole(OpBuilder &builder, Location loc, Value value, Type eleme
 }
 
 Value attn::inlineHook(OpBuilder &builder, Region &hook, ValueRange own, ValueRange positions,
-                       ValueRange captures) {
+                       ValueRange captures, std::optional<AttentionTerm> term) {
   IRMapping mapping;
   SmallVector<Value> arguments(own);
   llvm::append_range(arguments, positions);
   if (hook.getNumArguments() > arguments.size())
     llvm::append_range(arguments, captures);
   mapping.map(hook.getArguments(), arguments);
-  for (Operation &inner : hook.front().without_terminator())
-    builder.clone(inner, mapping);
+  for (Operation &inner : hook.front().without_terminator()) {
+    Operation *clone = builder.clone(inner, mapping);
+    if (term)
+      clone->setLoc(forTerm(clone->getLoc(), *term));
+  }
   return mapping.lookupOrDefault(cast<YieldOp>(hook.front().getTerminator()).getValue());
 }
 

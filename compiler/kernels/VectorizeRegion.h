@@ -3,6 +3,7 @@
 // Scalar regions at vector width: epilogues, maps, biases, masks.
 #pragma once
 
+#include "dialect/Locations.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Region.h"
@@ -21,9 +22,10 @@ mlir::Value vectorizeRegion(mlir::OpBuilder &builder, mlir::Region &region,
                                 llvm::DenseMap<mlir::Operation *, mlir::Value>());
 
 /// Clones a hook of an attention to the insertion point; its value. It has arguments of its `own`,
-/// then `positions` (if it takes any) and `captures`.
+/// then `positions` (if it takes any) and `captures`. Locations say the term, where there is one.
 mlir::Value inlineHook(mlir::OpBuilder &builder, mlir::Region &hook, mlir::ValueRange own,
-                       mlir::ValueRange positions, mlir::ValueRange captures);
+                       mlir::ValueRange positions, mlir::ValueRange captures,
+                       std::optional<AttentionTerm> term = std::nullopt);
 
 /// A vector of `lanes` elements: `value` itself if it is one, else repeated.
 mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t lanes);

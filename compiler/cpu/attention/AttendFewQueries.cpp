@@ -70,7 +70,7 @@ private:
     vector::StoreOp::create(builder, loc, vector, weightPlaces, place);
   }
 
-  void prefetch(Value matrix, Value at, int64_t column);
+  void prefetch(AttentionTerm term, Value matrix, Value at, int64_t column);
   Value products(Value query, Value firstKey);
   Value addUp(SmallVector<Value> rows);
   Value emitHooks(Region &region, llvm::function_ref<Value(ValueRange)> body, ValueRange arguments);
@@ -110,7 +110,8 @@ Value FewQueries::liveAt(Value queryRow, Value inTile) {
 }
 
 /// Has a cache line brought into the L2 cache; there need be no row at its place.
-void FewQueries::prefetch(Value matrix, Value at, int64_t column) {
+void FewQueries::prefetch(AttentionTerm term, Value matrix, Value at, int64_t column) {
+  AtPlace place = writeFor(term);
   memref::PrefetchOp::create(builder, loc, matrix, ValueRange{at, index.constant(column)},
                              /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
 }
@@ -134,7 +135,7 @@ Value FewQueries::addUp(SmallVector<Value> rows) {
 
 /// The products of a query with as many keys as a vector has lanes; behind the last key, with that.
 Value FewQueries::products(Value queryRow, Value firstKey) {
-  AtPart part(*this, attentionParts::score);
+  AtPlace place = writeFor(AttentionTerm::Score);
   SmallVector<Value> own, sums;
   int64_t count = vectorsOf(features);
   for (int64_t i = 0; i < count; ++i)
@@ -153,7 +154,8 @@ Value FewQueries::products(Value queryRow, Value firstKey) {
     }
     sums.push_back(products);
     for (int64_t i = lane * ahead / lanes; i < (lane + 1) * ahead / lanes; ++i)
-      prefetch(value, index.add(firstValue, index.constant(i / lines)), i % lines * line);
+      prefetch(AttentionTerm::Values, value, index.add(firstValue, index.constant(i / lines)),
+               i % lines * line);
   }
   return addUp(sums);
 }
@@ -174,6 +176,7 @@ Value FewQueries::emitHooks(Region &region, llvm::function_ref<Value(ValueRange)
 }
 
 void FewQueries::scores(Value queryRow, Value firstKey, Value inTile, Value keys, bool isMasked) {
+  AtPlace place = writeFor(AttentionTerm::Score);
   Value first = index.add(firstKey, inTile);
   auto wholes = VectorType::get({lanes}, builder.getI32Type());
   SmallVector<int32_t> counting = llvm::to_vector(llvm::seq<int32_t>(0, lanes));
@@ -197,33 +200,39 @@ void FewQueries::scores(Value queryRow, Value firstKey, Value inTile, Value keys
         mapping.map(region.getArguments().take_back(op.getCaptures().size()), op.getCaptures());
         Value result = score.emit(own.front(), mapping, builder);
         if (!op.getBias().empty())
-          result = inlineHook(builder, op.getBias(), result, positions, op.getCaptures());
+          result = inlineHook(builder, op.getBias(), result, positions, op.getCaptures(),
+                              AttentionTerm::Bias);
         if (!op.getCap().empty())
-          result = inlineHook(builder, op.getCap(), result, {}, {});
+          result = inlineHook(builder, op.getCap(), result, {}, {}, AttentionTerm::Cap);
         return result;
       },
       arguments);
   Value left = splat(builder, loc, index.sub(keys, inTile), lanes);
   Value live = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, steps, left);
   if (isMasked) {
+    AtPlace place = writeFor(AttentionTerm::Mask);
     Value seen = emitHooks(
         mask,
         [&](ValueRange own) {
-          return inlineHook(builder, op.getMask(), {}, own.drop_front(), op.getCaptures());
+          return inlineHook(builder, op.getMask(), {}, own.drop_front(), op.getCaptures(),
+                            AttentionTerm::Mask);
         },
         arguments);
     live = arith::AndIOp::create(builder, loc, live, seen);
     Value flags = arith::SelectOp::create(builder, loc, live, constant(1), constant(0));
     storeAt(flags, liveAt(queryRow, inTile));
   }
-  Value none = constant(-std::numeric_limits<double>::infinity());
-  scores = arith::SelectOp::create(builder, loc, live, scores, none);
+  {
+    AtPlace place = writeFor(isMasked ? AttentionTerm::Mask : AttentionTerm::Score);
+    Value none = constant(-std::numeric_limits<double>::infinity());
+    scores = arith::SelectOp::create(builder, loc, live, scores, none);
+  }
   storeAt(scores, weightsAt(queryRow, inTile));
 }
 
 /// Scores of a tile become weights; what was summed before is scaled to the largest score so far.
 void FewQueries::weights(Value queryRow, Value keys) {
-  AtPart at(*this, attentionParts::weight);
+  AtPlace place = writeFor(AttentionTerm::Weight);
   auto overTile = [&](Value start, llvm::function_ref<Value(Value, Value)> body) {
     auto loop = scf::ForOp::create(builder, loc, zero, keys, laneCount, start);
     OpBuilder::InsertionGuard guard(builder);
@@ -256,6 +265,7 @@ void FewQueries::weights(Value queryRow, Value keys) {
 /// mask, NaN and infinities too.
 void FewQueries::valuesOf(Value firstQuery, int64_t count, Value firstKey, Value keys,
                           bool isMasked) {
+  AtPlace place = writeFor(AttentionTerm::Values);
   int64_t vectors = vectorsOf(valueFeatures);
   SmallVector<Value> rows, sums;
   for (int64_t i = 0; i < count; ++i) {
@@ -269,7 +279,7 @@ void FewQueries::valuesOf(Value firstQuery, int64_t count, Value firstKey, Value
     builder.setInsertionPointToStart(loop.getBody());
     Value inTile = loop.getInductionVar(), at = index.add(firstKey, inTile);
     for (int64_t column = 0; column < features; column += lineElements(key))
-      prefetch(key, index.add(at, index.constant(tileKeys)), column);
+      prefetch(AttentionTerm::Score, key, index.add(at, index.constant(tileKeys)), column);
     SmallVector<Value> parts, next;
     for (int64_t v = 0; v < vectors; ++v)
       parts.push_back(loadFeatures(value, at, v, valueFeatures));
@@ -280,6 +290,7 @@ void FewQueries::valuesOf(Value firstQuery, int64_t count, Value firstKey, Value
       };
       Value weight = inAllLanes(weightsAt(rows[i], inTile)), isLive;
       if (isMasked) {
+        AtPlace place = writeFor(AttentionTerm::Mask);
         Value flag = inAllLanes(liveAt(rows[i], inTile));
         isLive = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, flag, constant(0));
       }
@@ -299,6 +310,7 @@ void FewQueries::valuesOf(Value firstQuery, int64_t count, Value firstKey, Value
 }
 
 void FewQueries::values(Value firstKey, Value keys, bool isMasked) {
+  AtPlace place = writeFor(AttentionTerm::Values);
   int64_t size = group(), whole = queries / size * size;
   forLoop(index, zero, index.constant(whole), size,
           [&](Value first) { valuesOf(first, size, firstKey, keys, isMasked); });
@@ -310,11 +322,17 @@ void FewQueries::values(Value firstKey, Value keys, bool isMasked) {
 
 void FewQueries::tile(Value firstKey, Value keys, bool isMasked) {
   Value all = index.constant(queries);
-  forLoop(index, zero, keys, lanes, [&](Value inTile) {
-    forLoop(index, zero, all, 1,
-            [&](Value queryRow) { scores(queryRow, firstKey, inTile, keys, isMasked); });
-  });
-  forLoop(index, zero, all, 1, [&](Value queryRow) { weights(queryRow, keys); });
+  {
+    AtPlace place = writeFor(AttentionTerm::Score);
+    forLoop(index, zero, keys, lanes, [&](Value inTile) {
+      forLoop(index, zero, all, 1,
+              [&](Value queryRow) { scores(queryRow, firstKey, inTile, keys, isMasked); });
+    });
+  }
+  {
+    AtPlace place = writeFor(AttentionTerm::Weight);
+    forLoop(index, zero, all, 1, [&](Value queryRow) { weights(queryRow, keys); });
+  }
   values(firstKey, keys, isMasked);
 }
 
@@ -322,8 +340,11 @@ void FewQueries::tile(Value firstKey, Value keys, bool isMasked) {
 void FewQueries::overKeys(Value from, Value to) {
   Value all = index.constant(queries), one = index.constant(1);
   forLoop(index, zero, all, 1, [&](Value queryRow) {
-    for (int64_t v = 0; v < vectorsOf(valueFeatures); ++v)
+    for (int64_t v = 0; v < vectorsOf(valueFeatures); ++v) {
+      AtPlace place = writeFor(AttentionTerm::Values);
       store(constant(0), states, Part::Sums, queryRow, v * lanes);
+    }
+    AtPlace place = writeFor(AttentionTerm::Weight);
     store(constant(0), states, Part::Total, queryRow);
     store(constant(-std::numeric_limits<double>::infinity()), states, Part::Largest, queryRow);
   });
@@ -331,15 +352,16 @@ void FewQueries::overKeys(Value from, Value to) {
     Value keys = index.min(index.constant(tileKeys), index.sub(to, firstKey));
     if (op.getMask().empty())
       return tile(firstKey, keys, false);
+    IndexBuilder forMask(builder, atTerm(loc, AttentionTerm::Mask));
     SmallVector<Interval> bounds;
     for (Value position : batch)
       bounds.push_back({position, position});
-    bounds.push_back({zero, index.sub(all, one)});
-    bounds.push_back({firstKey, index.sub(index.add(firstKey, keys), one)});
-    Interval live = boundMask(builder, loc, op.getMask(), bounds, op.getCaptures());
-    choose(index, live.hi, [&] {
+    bounds.push_back({zero, forMask.sub(all, one)});
+    bounds.push_back({firstKey, forMask.sub(forMask.add(firstKey, keys), one)});
+    Interval live = boundMask(builder, forMask.loc, op.getMask(), bounds, op.getCaptures());
+    choose(forMask, live.hi, [&] {
       choose(
-          index, live.lo, [&] { tile(firstKey, keys, false); },
+          forMask, live.lo, [&] { tile(firstKey, keys, false); },
           [&] { tile(firstKey, keys, true); });
     });
   });
@@ -349,8 +371,14 @@ void FewQueries::overKeys(Value from, Value to) {
 void FewQueries::attend(Value unit) {
   Value partCount = index.constant(parts()), head = index.div(unit, partCount);
   batch = index.delinearize(head, op.getOut(), 0, static_cast<int64_t>(op.getBatch()));
-  query = headOf(op.getQuery(), batch), key = headOf(op.getKey(), batch);
-  value = headOf(op.getValue(), batch);
+  {
+    AtPlace place = writeFor(AttentionTerm::Score);
+    query = headOf(op.getQuery(), batch), key = headOf(op.getKey(), batch);
+  }
+  {
+    AtPlace place = writeFor(AttentionTerm::Values);
+    value = headOf(op.getValue(), batch);
+  }
   keyCount = index.dim(op.getKey(), static_cast<int64_t>(op.getBatch()));
   if (op.getPartials()) {
     Value part = index.rem(unit, partCount);
@@ -362,6 +390,7 @@ void FewQueries::attend(Value unit) {
     return overKeys(from, index.min(index.add(from, size), keyCount));
   }
   overKeys(zero, keyCount);
+  AtPlace place = writeFor(AttentionTerm::Values);
   Value out = headOf(op.getOut(), batch);
   forLoop(index, zero, index.constant(queries), 1, [&](Value queryRow) {
     SmallVector<Value> sums;

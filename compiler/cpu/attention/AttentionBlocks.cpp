@@ -93,9 +93,13 @@ Value firstOf(AttentionTiling &tiling, Value block) {
 static void enterHead(AttentionTiling &tiling, Value head) {
   AttentionKernelOp op = tiling.op;
   tiling.head.batch = tiling.index.delinearize(head, op.getOut(), 0, op.getBatch());
-  tiling.head.query = headOf(tiling, op.getQuery(), tiling.head.batch),
+  {
+    AtPlace place = tiling.writeFor(AttentionTerm::Values);
+    tiling.head.value = headOf(tiling, op.getValue(), tiling.head.batch);
+  }
+  AtPlace place = tiling.writeFor(AttentionTerm::Score);
+  tiling.head.query = headOf(tiling, op.getQuery(), tiling.head.batch);
   tiling.head.key = headOf(tiling, op.getKey(), tiling.head.batch);
-  tiling.head.value = headOf(tiling, op.getValue(), tiling.head.batch);
   tiling.head.vectors.clear();
   for (ElementOp vector : tiling.score.vectors)
     tiling.head.vectors.push_back(vectorOf(tiling, vector, tiling.head.batch));
@@ -155,10 +159,17 @@ static void enterBlock(AttentionTiling &tiling, Value number) {
   block.positions = head.batch, block.positions.push_back(from);
   int64_t queries = AttentionShape::queries;
   bool isOnline = shape.lowering == AttentionLowering::Online;
-  block.strip =
-      scratchOf(tiling, shape.stripAt, isOnline ? tiling.zero : number, shape.keys, queries);
-  block.queries = scratchOf(tiling, shape.queryAt, number, shape.blockRows, queries);
-  block.statistics = scratchOf(tiling, shape.statisticsAt, number, 4, queries);
+  {
+    AtPlace place = tiling.writeFor(AttentionTerm::Score);
+    block.strip =
+        scratchOf(tiling, shape.stripAt, isOnline ? tiling.zero : number, shape.keys, queries);
+    block.queries = scratchOf(tiling, shape.queryAt, number, shape.blockRows, queries);
+  }
+  {
+    AtPlace place = tiling.writeFor(AttentionTerm::Weight);
+    block.statistics = scratchOf(tiling, shape.statisticsAt, number, 4, queries);
+  }
+  AtPlace place = tiling.writeFor(AttentionTerm::Values);
   block.sums = shape.pairs ? scratchOf(tiling, shape.sumsAt, number, shape.packedFeatures, queries)
                            : scratchOf(tiling, shape.sumsAt, number, queries, shape.packedFeatures);
   block.out = resultRows(index, tiling.op.getOut(), head.batch, from, block.rowCount);

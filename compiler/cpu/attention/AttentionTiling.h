@@ -7,6 +7,7 @@
 // themselves, ScoreStages.h with their hooks.
 #pragma once
 
+#include "compiler/cpu/attention/AtPlace.h"
 #include "compiler/cpu/attention/Attention.h"
 #include "compiler/cpu/attention/RegisterBlocks.h"
 #include "compiler/kernels/ScoreFunction.h"
@@ -75,9 +76,8 @@ struct AttentionTiling {
       tile->setAttr("unit", builder.getF32FloatAttr(static_cast<float>(unit())));
   }
 
-  /// Where the spec says the score, and what makes weights of scores.
-  mlir::Location scoreLoc() { return partAt(op.getLoc(), attentionParts::score); }
-  mlir::Location weightLoc() { return partAt(op.getLoc(), attentionParts::weight); }
+  /// While the result lives, what is written is for a term.
+  AtPlace writeFor(AttentionTerm term) { return AtPlace({&index.loc}, atTerm(op.getLoc(), term)); }
 
   AttentionKernelOp op;
   const CpuTiling &context;

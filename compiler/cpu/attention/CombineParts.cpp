@@ -45,7 +45,7 @@ Combination::overParts(ValueRange values, Value head,
 }
 
 void Combination::combine(Value head, Value out, Value query) {
-  AtPart at(*this, attentionParts::weight);
+  AtPlace place = writeFor(AttentionTerm::Weight);
   Value none = constant(-std::numeric_limits<double>::infinity());
   Value largest = overParts(none, head, [&](Value states, ValueRange most) -> SmallVector<Value> {
                     return {larger(most.front(), load(states, Part::Largest, query))};

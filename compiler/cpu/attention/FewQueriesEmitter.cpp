@@ -81,9 +81,13 @@ void FewQueriesEmitter::store(Value vector, Value states, Part part, Value query
 }
 
 void FewQueriesEmitter::finish(Value total, ArrayRef<Value> sums, Value out, Value query) {
-  total = acrossLanes(total, [&](Value a, Value b) { return sum(a, b); });
-  Value isNone = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, total, constant(0));
-  Value factor = arith::DivFOp::create(builder, loc, constant(1), total);
+  Value isNone, factor;
+  {
+    AtPlace place = writeFor(AttentionTerm::Weight);
+    total = acrossLanes(total, [&](Value a, Value b) { return sum(a, b); });
+    isNone = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, total, constant(0));
+    factor = arith::DivFOp::create(builder, loc, constant(1), total);
+  }
   for (auto [v, part] : llvm::enumerate(sums)) {
     Value result =
         arith::SelectOp::create(builder, loc, isNone, constant(0), product(part, factor));

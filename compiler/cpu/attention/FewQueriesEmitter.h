@@ -4,6 +4,7 @@
 // output comes of it.
 #pragma once
 
+#include "compiler/cpu/attention/AtPlace.h"
 #include "compiler/cpu/attention/Attention.h"
 #include "compiler/transforms/FewQueries.h"
 #include "dialect/Locations.h"
@@ -53,21 +54,8 @@ protected:
   Value loadFeatures(Value matrix, Value at, int64_t vector, int64_t columns);
   void storeFeatures(Value vector, Value matrix, Value at, int64_t number, int64_t columns);
 
-  /// While it lives, ops have the place of a part of the attention.
-  class AtPart {
-  public:
-    AtPart(FewQueriesEmitter &emitter, llvm::StringRef part)
-        : emitter(emitter), before(emitter.loc) {
-      emitter.setLoc(partAt(before, part));
-    }
-    ~AtPart() { emitter.setLoc(before); }
-    AtPart(const AtPart &) = delete;
-    AtPart &operator=(const AtPart &) = delete;
-
-  private:
-    FewQueriesEmitter &emitter;
-    mlir::Location before;
-  };
+  /// While the result lives, ops are for a term of the attention.
+  AtPlace writeFor(AttentionTerm term) { return AtPlace({&loc, &index.loc}, atTerm(loc, term)); }
 
   mlir::OpBuilder builder;
   IndexBuilder index;
@@ -77,8 +65,6 @@ protected:
   Value zero;
 
 private:
-  /// Gives what is emitted from now on a place.
-  void setLoc(mlir::Location place) { loc = index.loc = place; }
   /// The mask of the lanes of vector `number` of a row that lie within `columns`; null where all
   /// do.
   Value lanesOf(int64_t number, int64_t columns);

@@ -28,6 +28,7 @@ void forParts(AttentionTiling &tiling, Value all, int64_t size,
 
 Value keysOf(AttentionTiling &tiling, Value from, Value count) {
   const AttentionShape &shape = tiling.shape;
+  AtPlace place = tiling.writeFor(AttentionTerm::Score);
   Value rows = rowsOf(tiling, tiling.head.key, from, count);
   if (!shape.pairs)
     return rows;
@@ -41,6 +42,7 @@ ValueTile valuesOf(AttentionTiling &tiling, Value from, Value count) {
   const AttentionShape &shape = tiling.shape;
   OpBuilder &builder = tiling.builder;
   IndexBuilder &index = tiling.index;
+  AtPlace place = tiling.writeFor(AttentionTerm::Values);
   Value rows = rowsOf(tiling, tiling.head.value, from, count);
   if (shape.pairs) {
     Value packed = packedOf(tiling, shape.valueAt, from, shape.packedFeatures, shape.tileRoom / 2);
@@ -59,6 +61,7 @@ ValueTile valuesOf(AttentionTiling &tiling, Value from, Value count) {
 Interval boundTile(AttentionTiling &tiling, Value firstQuery, Value lastQuery, Value firstKey,
                    Value keys) {
   IndexBuilder &index = tiling.index;
+  AtPlace place = tiling.writeFor(AttentionTerm::Mask);
   SmallVector<Interval> bounds;
   for (Value position : tiling.head.batch)
     bounds.push_back({position, position});
@@ -67,8 +70,15 @@ Interval boundTile(AttentionTiling &tiling, Value firstQuery, Value lastQuery, V
   return boundMask(tiling.builder, index.loc, tiling.op.getMask(), bounds, tiling.op.getCaptures());
 }
 
+void chooseByMask(AttentionTiling &tiling, Value verdict, llvm::function_ref<void()> yes,
+                  llvm::function_ref<void()> no) {
+  IndexBuilder index(tiling.builder, atTerm(tiling.op.getLoc(), AttentionTerm::Mask));
+  choose(index, verdict, yes, no);
+}
+
 Interval boundGroup(AttentionTiling &tiling, Value firstKey, Value keys) {
   IndexBuilder &index = tiling.index;
+  AtPlace place = tiling.writeFor(AttentionTerm::Mask);
   QueryGroup &group = tiling.group;
   Value end = index.min(firstOf(tiling, index.add(group.first, group.count)), tiling.queryCount);
   return boundTile(tiling, firstOf(tiling, group.first), index.sub(end, index.constant(1)),

@@ -38,4 +38,8 @@ Interval boundTile(AttentionTiling &tiling, mlir::Value firstQuery, mlir::Value 
 /// The same for the queries of the group.
 Interval boundGroup(AttentionTiling &tiling, mlir::Value firstKey, mlir::Value keys);
 
+/// if (verdict) yes() else no(), where a mask gave the verdict.
+void chooseByMask(AttentionTiling &tiling, mlir::Value verdict, llvm::function_ref<void()> yes,
+                  llvm::function_ref<void()> no = {});
+
 } // namespace attn

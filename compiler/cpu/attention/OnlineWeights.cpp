@@ -14,6 +14,7 @@ namespace attn {
 /// The weights of a vector of scores, and their sums. All through memory: there is no register left
 /// beside those of products.
 static void weighMore(TileVectors &tile, ScoreTileOp op, Value key, Value lane) {
+  AtPlace place = tile.writeFor(AttentionTerm::Weight);
   Value strip = op.getStrip(), statistics = op.getStatistics(), sumRow = tile.index.constant(Sum);
   Value maximum = tile.load(statistics, tile.index.constant(Maximum), lane),
         sum = tile.load(statistics, sumRow, lane);
@@ -44,6 +45,7 @@ Value weighAbove(TileVectors &tile, ScoreTileOp op, ArrayRef<Value> lanes,
 
 void raiseMaxima(TileVectors &tile, ScoreTileOp op, ArrayRef<Value> lanes, ArrayRef<Value> before,
                  ArrayRef<Value> maxima) {
+  AtPlace place = tile.writeFor(AttentionTerm::Weight);
   auto multiply = [&](Value matrix, Value row, Value lane, Value factor) {
     Value product =
         arith::MulFOp::create(tile.builder, tile.loc, tile.load(matrix, row, lane), factor);

@@ -66,6 +66,7 @@ void prefetchRow(TileVectors &tile, const RowRead &read, ScoreTileOp op, Value q
   Value tensor = ElementOp(read.element).getTensor();
   if (cast<MemRefType>(tensor.getType()).getElementTypeBitWidth() == 8)
     return;
+  AtPlace place = tile.writeAt(ElementOp(read.element).getLoc());
   SmallVector<Value> position = read.position;
   position[read.queryAxis] = tile.index.add(position[read.queryAxis], query);
   position.back() = tile.plus(position.back(), lineElements(tensor));
@@ -103,6 +104,7 @@ SmallVector<Value> readRows(TileVectors &tile, const RowRead &read, ScoreTileOp 
         lastQuery = op.getPositions().drop_back().back();
   Type element = cast<MemRefType>(tensor.getType()).getElementType();
   SmallVector<Value> all(keys * vectors);
+  AtPlace place = tile.writeAt(ElementOp(read.element).getLoc());
   for (int64_t w = 0; w < vectors; ++w)
     for (int64_t from = 0, size; from < keys; from += size) {
       size = std::min<int64_t>(llvm::bit_floor(uint64_t(keys - from)), lanes);

@@ -19,13 +19,15 @@ SmallVector<Value> queryPositions(AttentionTiling &tiling) {
   return places;
 }
 
-Value inlined(AttentionTiling &tiling, Region &hook, ValueRange own, ValueRange positions) {
-  return inlineHook(tiling.builder, hook, own, positions, tiling.op.getCaptures());
+Value inlined(AttentionTiling &tiling, AttentionTerm term, Region &hook, ValueRange own,
+              ValueRange positions) {
+  return inlineHook(tiling.builder, hook, own, positions, tiling.op.getCaptures(), term);
 }
 
 /// The weight of a score, for normalisers that look at one alone.
 static Value emitWeight(AttentionTiling &tiling, Value score) {
   OpBuilder &builder = tiling.builder;
+  AtPlace place = tiling.writeFor(AttentionTerm::Weight);
   Location loc = tiling.index.loc;
   auto constant = [&](double value) -> Value {
     return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(value));
@@ -69,14 +71,15 @@ void emitScore(AttentionTiling &tiling, Region &region, Stage stage) {
     result = tiling.score.emit(result, mapping, builder);
   }
   if (stage != Stage::Raw && !op.getBias().empty())
-    result = inlined(tiling, op.getBias(), result, pair);
+    result = inlined(tiling, AttentionTerm::Bias, op.getBias(), result, pair);
   if (stage != Stage::Raw && stage != Stage::Biased && !op.getCap().empty())
-    result = inlined(tiling, op.getCap(), result, {});
+    result = inlined(tiling, AttentionTerm::Cap, op.getCap(), result, {});
   bool isWeight = stage == Stage::Weight || stage == Stage::MaskedWeight;
   if (isWeight && tiling.isPointwise())
     result = emitWeight(tiling, result);
   if (stage == Stage::MaskedWeight) {
-    Value isLive = inlined(tiling, op.getMask(), {}, pair);
+    AtPlace place = tiling.writeFor(AttentionTerm::Mask);
+    Value isLive = inlined(tiling, AttentionTerm::Mask, op.getMask(), {}, pair);
     auto none = builder.getF32FloatAttr(
         tiling.isPointwise() ? 0.0f : -std::numeric_limits<float>::infinity());
     result = arith::SelectOp::create(builder, index.loc, isLive, result,

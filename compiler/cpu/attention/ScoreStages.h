@@ -14,9 +14,9 @@ enum class Stage { Raw, Biased, Capped, Weight, MaskedWeight };
 /// and its last one.
 llvm::SmallVector<mlir::Value> queryPositions(AttentionTiling &tiling);
 
-/// A hook's value for its own arguments and positions.
-mlir::Value inlined(AttentionTiling &tiling, mlir::Region &hook, mlir::ValueRange own,
-                    mlir::ValueRange positions);
+/// A hook's value for its own arguments and positions, computed for a term.
+mlir::Value inlined(AttentionTiling &tiling, AttentionTerm term, mlir::Region &hook,
+                    mlir::ValueRange own, mlir::ValueRange positions);
 
 /// Fills a tile's region: score, bias, cap, weight, mask, in this order, up to `stage`.
 void emitScore(AttentionTiling &tiling, mlir::Region &region, Stage stage);

@@ -81,6 +81,7 @@ static LogicalResult run(AttentionTiling &tiling) {
   tiling.division.granule = constantIndex(tiling.queryCount) ? tiling.context.target.lanes : 16;
 
   if (op.getNormaliser() == Normaliser::ReluMean) {
+    AtPlace place = tiling.writeFor(AttentionTerm::Weight);
     Value narrow =
         arith::IndexCastOp::create(builder, index.loc, builder.getI32Type(), tiling.keyCount);
     tiling.keyCountReal = arith::SIToFPOp::create(builder, index.loc, builder.getF32Type(), narrow);

@@ -43,6 +43,7 @@ static void beginBlock(AttentionTiling &tiling, int64_t queries) {
   llvm::APFloat scale(
       static_cast<float>(tiling.isScaled() ? *tiling.score.factor * tiling.unit() : 1.0));
   for (int64_t lane = 0; lane < queries; lane += width) {
+    AtPlace place = tiling.writeFor(AttentionTerm::Score);
     Value at = index.constant(lane);
     QueryTileOp::create(tiling.builder, index.loc, tiling.head.query,
                         index.add(tiling.block.positions.back(), at), tiling.block.queries, at,
@@ -76,6 +77,7 @@ static void tileStanding(AttentionTiling &tiling) {
       tileSoftmax(tiling, block.strip, block.strip, tiling.keyCount, queries, /*online=*/false);
     });
   }
+  AtPlace place = tiling.writeFor(AttentionTerm::Values);
   forKeyTiles(tiling, [&](Value from, Value keys) {
     ValueTile values = valuesOf(tiling, from, keys);
     Value first = shape.pairs ? index.div(from, index.constant(2)) : from;
@@ -110,9 +112,12 @@ static void tileOnline(AttentionTiling &tiling) {
         tileScores(tiling, keyTile, block.strip, from, keys, queries, stage, weighs);
       };
       tileDots(tiling, keyTile, block.strip, keys, queries);
-      choose(index, live.lo, [&] { scores(Stage::Weight); }, [&] { scores(Stage::MaskedWeight); });
-      if (returned)
+      chooseByMask(
+          tiling, live.lo, [&] { scores(Stage::Weight); }, [&] { scores(Stage::MaskedWeight); });
+      if (returned) {
+        AtPlace place = tiling.writeFor(AttentionTerm::Weight);
         StoreTileOp::create(builder, index.loc, block.strip, block.further[*returned], from, keys);
+      }
       if (isRow && !weighs)
         tileSoftmax(tiling, block.strip, block.strip, keys, queries, /*online=*/true);
       tileValues(tiling, block.strip, valueTile, queries, isRow, live.lo);
@@ -130,7 +135,7 @@ static void tileOnline(AttentionTiling &tiling) {
     }
     Value one = index.constant(1);
     Interval group = boundGroup(tiling, from, keys);
-    choose(index, group.hi, [&] {
+    chooseByMask(tiling, group.hi, [&] {
       bring();
       memref::StoreOp::create(builder, index.loc, tiling.zero, tiling.group.turns);
       forBlocks(tiling, [&](int64_t queries) {
@@ -138,7 +143,7 @@ static void tileOnline(AttentionTiling &tiling) {
           return tileBlock(queries, group);
         Value last = index.sub(index.add(block.positions.back(), block.rowCount), one);
         Interval live = boundTile(tiling, block.positions.back(), last, from, keys);
-        choose(index, live.hi, [&] {
+        chooseByMask(tiling, live.hi, [&] {
           block.turn = memref::LoadOp::create(builder, index.loc, tiling.group.turns);
           tileBlock(queries, live);
           memref::StoreOp::create(builder, index.loc, index.add(block.turn, one),
@@ -156,13 +161,15 @@ static void tileFurther(AttentionTiling &tiling, int64_t queries) {
   IndexBuilder &index = tiling.index;
   QueryBlock &block = tiling.block;
   auto results = llvm::zip_equal(tiling.op.returnedKinds(), block.further);
-  for (auto [kind, rows] : results)
+  for (auto [kind, rows] : results) {
+    AtPlace place = tiling.writeFor(AttentionTerm::Weight);
     if (kind == Returned::LogSumExp)
-      tiling.setUnit(
-          LseTileOp::create(builder, tiling.weightLoc(), block.statistics, rows, queries));
+      tiling.setUnit(LseTileOp::create(builder, index.loc, block.statistics, rows, queries));
     else if (kind == Returned::Weights && !tiling.isPointwise())
-      tiling.setUnit(WeightRowsOp::create(builder, tiling.weightLoc(), rows, block.statistics,
+      tiling.setUnit(WeightRowsOp::create(builder, index.loc, rows, block.statistics,
                                           tiling.op.getNormaliser() == Normaliser::Hardmax));
+  }
+  AtPlace place = tiling.writeFor(AttentionTerm::Score);
   for (auto [kind, buffer] : results) {
     if (kind == Returned::LogSumExp || kind == Returned::Weights)
       continue;
@@ -187,6 +194,7 @@ static void tileBlocks(AttentionTiling &tiling) {
   else
     tileStanding(tiling);
   forBlocks(tiling, [&](int64_t queries) {
+    AtPlace place = tiling.writeFor(AttentionTerm::Values);
     auto turned = tiling.shape.pairs ? tiling.builder.getI64IntegerAttr(queries) : IntegerAttr();
     OutputTileOp::create(tiling.builder, tiling.index.loc, block.sums, block.statistics, block.out,
                          !tiling.isPointwise(), turned);
@@ -207,8 +215,9 @@ void tileGroup(AttentionTiling &tiling) {
   forKeyTiles(tiling, [&](Value from, Value keys) {
     Value isLive =
         tiling.op.getMask().empty() ? index.truth(true) : boundGroup(tiling, from, keys).hi;
-    choose(index, isLive, [&] {
+    chooseByMask(tiling, isLive, [&] {
       keysOf(tiling, from, keys);
+      AtPlace place = tiling.writeFor(AttentionTerm::Values);
       Value areFinite = valuesOf(tiling, from, keys).areFinite,
             before = memref::LoadOp::create(builder, index.loc, group.areAllFinite);
       memref::StoreOp::create(builder, index.loc,

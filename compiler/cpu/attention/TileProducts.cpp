@@ -74,6 +74,7 @@ static void tileProducts(AttentionTiling &tiling, Value weights, Value valueTile
 void tileZeros(AttentionTiling &tiling, int64_t queries) {
   const AttentionShape &shape = tiling.shape;
   QueryBlock &block = tiling.block;
+  AtPlace place = tiling.writeFor(AttentionTerm::Values);
   if (shape.pairs)
     tilePairs(
         tiling,
@@ -89,12 +90,14 @@ void tileValues(AttentionTiling &tiling, Value weights, const ValueTile &tile, i
   OpBuilder &builder = tiling.builder;
   IndexBuilder &index = tiling.index;
   QueryBlock &block = tiling.block;
-  if (rescale)
-    choose(index, FactorTileOp::create(builder, tiling.weightLoc(), block.statistics, queries),
-           [&] {
-             RescaleTileOp::create(builder, tiling.weightLoc(), block.sums, block.statistics,
-                                   queries, tiling.shape.pairs);
-           });
+  if (rescale) {
+    AtPlace place = tiling.writeFor(AttentionTerm::Weight);
+    choose(index, FactorTileOp::create(builder, index.loc, block.statistics, queries), [&] {
+      RescaleTileOp::create(builder, index.loc, block.sums, block.statistics, queries,
+                            tiling.shape.pairs);
+    });
+  }
+  AtPlace place = tiling.writeFor(AttentionTerm::Values);
   if (!tiling.shape.pairs)
     return choose(
         index, isLive,

@@ -8,7 +8,6 @@
 #include "compiler/cpu/attention/TileProducts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -19,6 +18,7 @@ void tileReset(AttentionTiling &tiling, int64_t queries) {
   IndexBuilder &index = tiling.index;
   bool hasSink = !tiling.op.getSink().empty();
   int64_t width = tiling.context.target.lanes;
+  AtPlace place = tiling.writeFor(AttentionTerm::Weight);
   auto tile = [&](int64_t lane, int64_t width) {
     SmallVector<Value> places;
     if (hasSink) {
@@ -26,7 +26,7 @@ void tileReset(AttentionTiling &tiling, int64_t queries) {
       Value &first = places[places.size() - 2];
       first = index.add(first, index.constant(lane));
     }
-    auto reset = ResetTileOp::create(builder, tiling.weightLoc(), tiling.block.statistics,
+    auto reset = ResetTileOp::create(builder, index.loc, tiling.block.statistics,
                                      index.constant(lane), places, width);
     tiling.setUnit(reset);
     if (!hasSink)
@@ -35,7 +35,8 @@ void tileReset(AttentionTiling &tiling, int64_t queries) {
     SmallVector<Type> types(tiling.block.positions.size(), builder.getIndexType());
     Block *block = builder.createBlock(&reset.getSink(), {}, types,
                                        SmallVector<Location>(types.size(), index.loc));
-    Value sink = inlined(tiling, tiling.op.getSink(), {}, block->getArguments());
+    Value sink =
+        inlined(tiling, AttentionTerm::Weight, tiling.op.getSink(), {}, block->getArguments());
     YieldOp::create(builder, index.loc, sink);
   };
   if (!hasSink)
@@ -45,7 +46,7 @@ void tileReset(AttentionTiling &tiling, int64_t queries) {
 }
 
 void tileDots(AttentionTiling &tiling, Value keyTile, Value scores, Value keys, int64_t queries) {
-  llvm::SaveAndRestore place(tiling.index.loc, tiling.scoreLoc());
+  AtPlace place = tiling.writeFor(AttentionTerm::Score);
   if (tiling.shape.pairs)
     tilePairs(tiling, keyTile, tiling.block.queries, scores, keys, tiling.zero,
               tiling.index.constant(llvm::divideCeil(tiling.features, 2)), queries,
@@ -77,12 +78,15 @@ static void prefetchAhead(AttentionTiling &tiling, Value from, Value row, int64_
     for (int64_t i = 0; i < rows; ++i) {
       Value ahead =
           index.add(next, index.add(index.mul(step, index.constant(rows)), index.constant(i)));
-      for (auto [matrix, columns] : {std::pair(tiling.head.key, tiling.features),
-                                     std::pair(tiling.head.value, tiling.valueFeatures)})
+      for (auto [term, matrix, columns] :
+           {std::tuple(AttentionTerm::Score, tiling.head.key, tiling.features),
+            std::tuple(AttentionTerm::Values, tiling.head.value, tiling.valueFeatures)}) {
+        AtPlace place = tiling.writeFor(term);
         for (int64_t column = 0; column < columns; column += lineElements(matrix))
           memref::PrefetchOp::create(tiling.builder, index.loc, matrix,
                                      ValueRange{ahead, index.constant(column)}, /*isWrite=*/false,
                                      /*localityHint=*/2, /*isDataCache=*/true);
+      }
     }
   });
 }
@@ -98,6 +102,7 @@ void tileScores(AttentionTiling &tiling, Value keyTile, Value scores, Value firs
   bool needsRegion = stage == Stage::MaskedWeight || !tiling.isScaled() || tiling.isPointwise();
   // Scaled products are in the unit already; returned scores are in none.
   double factor = tiling.isScaled() && !isWeight ? 1 / tiling.unit() : 1;
+  AtPlace place = tiling.writeFor(AttentionTerm::Score);
   for (int64_t part = 0; part < parts; ++part) {
     int64_t from = count * part / parts, vectorsOfPart = count * (part + 1) / parts - from;
     int64_t size = keysOfGroup(keys, tiling.blocks.keys(vectorsOfPart, tiling.score.isProduct));
@@ -114,7 +119,7 @@ void tileScores(AttentionTiling &tiling, Value keyTile, Value scores, Value firs
         places.push_back(index.add(firstKey, row));
       }
       auto tile = ScoreTileOp::create(
-          builder, tiling.scoreLoc(), block.queries, keyTile, scores, block.statistics, row, lane,
+          builder, index.loc, block.queries, keyTile, scores, block.statistics, row, lane,
           tiling.head.vectors, places, static_cast<uint64_t>(group),
           static_cast<uint64_t>(vectorsOfPart * width), repeats, tiling.shape.pairs,
           weighs ? size : 0, llvm::APFloat(static_cast<float>(factor)));
@@ -127,15 +132,15 @@ void tileScores(AttentionTiling &tiling, Value keyTile, Value scores, Value firs
     forKeyGroups(tiling, keys, size, tile);
     if (!weighs)
       continue;
+    AtPlace place = tiling.writeFor(AttentionTerm::Weight);
     Value one = index.constant(1), group = index.constant(size);
     Value last = index.mul(index.div(index.sub(keys, one), group), group),
           left = index.sub(keys, last);
     Value rest = rowsOf(tiling, scores, last, left);
-    auto more =
-        SoftmaxTileOp::create(builder, tiling.weightLoc(), rest, rest, block.statistics, lane, left,
-                              vectorsOfPart * width, /*online=*/false, /*more=*/true,
-                              /*hard=*/false,
-                              /*pairs=*/false);
+    auto more = SoftmaxTileOp::create(builder, index.loc, rest, rest, block.statistics, lane, left,
+                                      vectorsOfPart * width, /*online=*/false, /*more=*/true,
+                                      /*hard=*/false,
+                                      /*pairs=*/false);
     tiling.setUnit(more);
   }
 }
@@ -144,10 +149,11 @@ void tileSoftmax(AttentionTiling &tiling, Value scores, Value weights, Value key
                  bool online) {
   int64_t width = tiling.context.target.lanes, count = queries / width,
           parts = llvm::divideCeil(count, tiling.blocks.softmaxVectors());
+  AtPlace place = tiling.writeFor(AttentionTerm::Weight);
   for (int64_t part = 0; part < parts; ++part) {
     int64_t from = count * part / parts, vectorsOfPart = count * (part + 1) / parts - from;
     auto tile = SoftmaxTileOp::create(
-        tiling.builder, tiling.weightLoc(), scores, weights, tiling.block.statistics,
+        tiling.builder, tiling.index.loc, scores, weights, tiling.block.statistics,
         tiling.index.constant(from * width), keys, vectorsOfPart * width, online,
         /*more=*/false, tiling.op.getNormaliser() == Normaliser::Hardmax, tiling.shape.pairs);
     tiling.setUnit(tile);

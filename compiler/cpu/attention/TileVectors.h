@@ -5,8 +5,10 @@
 // features, [query][feature].
 #pragma once
 
+#include "compiler/cpu/attention/AtPlace.h"
 #include "compiler/cpu/attention/Attention.h"
 #include "compiler/cpu/vectors/BfloatPairs.h"
+#include "dialect/Locations.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
 
@@ -34,6 +36,10 @@ struct TileVectors {
       : target(target), builder(tile), loc(tile->getLoc()), index(builder, loc),
         vectorType(mlir::VectorType::get({target.lanes}, builder.getF32Type())),
         pairs(builder, loc, target) {}
+
+  /// While the result lives, what is written, pairs aside, is for a term or at a place.
+  AtPlace writeFor(AttentionTerm term) { return writeAt(atTerm(loc, term)); }
+  AtPlace writeAt(mlir::Location place) { return AtPlace({&loc, &index.loc}, place); }
 
   /// How many vectors hold so many elements.
   int64_t vectorsOf(int64_t elements) const { return llvm::divideCeil(elements, target.lanes); }

@@ -19,6 +19,7 @@ static void emitTurned(TileVectors &tile, OutputTileOp op) {
   for (int64_t query = 0; query < static_cast<int64_t>(*op.getTurned()); query += lanes) {
     Value lane = tile.index.constant(query), scale;
     if (op.getNormalise()) {
+      AtPlace place = tile.writeFor(AttentionTerm::Weight);
       Value sum = tile.load(op.getStatistics(), tile.index.constant(Sum), lane);
       Value isZero = arith::CmpFOp::create(tile.builder, tile.loc, arith::CmpFPredicate::OEQ, sum,
                                            tile.constant(0));
@@ -56,6 +57,7 @@ LogicalResult vectorize(TileVectors &tile, OutputTileOp op) {
     tile.prefetch(op.getOut(), tile.plus(row, ahead), tile.index.constant(0), columns,
                   /*isWrite=*/true);
     if (op.getNormalise()) {
+      AtPlace place = tile.writeFor(AttentionTerm::Weight);
       Value sum = memref::LoadOp::create(tile.builder, tile.loc, op.getStatistics(),
                                          ValueRange{tile.index.constant(Sum), row});
       scale =

@@ -120,6 +120,7 @@ void ScoreTile::finish(int64_t key, ArrayRef<Value> sums) {
   if (key == 0) {
     for (const RowRead &read : reads)
       elements.push_back(readRows(tile, read, op));
+    AtPlace place = tile.writeFor(AttentionTerm::Weight);
     for (Value lane : lanes)
       before.push_back(tile.load(op.getStatistics(), tile.index.constant(Maximum), lane));
     maxima = before;
@@ -134,6 +135,7 @@ void ScoreTile::finish(int64_t key, ArrayRef<Value> sums) {
       return;
     if (!op.getSummed() || !op.getScore().empty())
       tile.store(score, op.getStrip(), rows[key], lanes[w]);
+    AtPlace place = tile.writeFor(AttentionTerm::Weight);
     maxima[w] = tile.larger(score, maxima[w]);
   }
 }
@@ -175,6 +177,7 @@ LogicalResult ScoreTile::run() {
     multiply({keys, vectorsOf, addTo, finishKey});
   if (!isFine)
     return failure();
+  AtPlace place = tile.writeFor(AttentionTerm::Weight);
   if (weighed > 0)
     raiseMaxima(tile, op, lanes, before, maxima);
   else

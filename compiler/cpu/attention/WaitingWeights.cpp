@@ -25,11 +25,13 @@ void tileWaiting(AttentionTiling &tiling, Value keyTile, const ValueTile &valueT
   Value words = rowsOf(tiling, block.strip, tiling.zero, wordRows),
         scores = rowsOf(tiling, block.strip, wordRows, scoreRows);
   auto products = [&](Value first, Value end, bool selects) {
+    AtPlace place = tiling.writeFor(AttentionTerm::Values);
     tilePairs(tiling, valueTile.rows, words, block.sums, index.constant(tiling.valueFeatures),
               first, end, queries,
               /*accumulate=*/true, selects);
   };
   auto multiply = [&](Value end) {
+    AtPlace place = tiling.writeFor(AttentionTerm::Values);
     Value first = memref::LoadOp::create(builder, index.loc, tiling.multiplied);
     Value areAny =
         isMasked ? arith::CmpIOp::create(builder, index.loc, arith::CmpIPredicate::ult, first, end)
@@ -37,6 +39,7 @@ void tileWaiting(AttentionTiling &tiling, Value keyTile, const ValueTile &valueT
     choose(index, areAny, [&] { products(first, end, false); });
   };
   auto setMultiplied = [&](Value end) {
+    AtPlace place = tiling.writeFor(AttentionTerm::Values);
     memref::StoreOp::create(builder, index.loc, end, tiling.multiplied);
   };
   setMultiplied(tiling.zero);
@@ -53,21 +56,21 @@ void tileWaiting(AttentionTiling &tiling, Value keyTile, const ValueTile &valueT
         tileScores(tiling, rows, scores, first, count, queries, stage);
       };
       tileDots(tiling, rows, scores, count, queries);
-      choose(index, live.lo, [&] { score(Stage::Weight); }, [&] { score(Stage::MaskedWeight); });
+      chooseByMask(
+          tiling, live.lo, [&] { score(Stage::Weight); }, [&] { score(Stage::MaskedWeight); });
       tileSoftmax(tiling, scores, rowsOf(tiling, words, word, index.div(scoreRows, two)), count,
                   queries,
                   /*online=*/true);
-      choose(index, FactorTileOp::create(builder, tiling.weightLoc(), block.statistics, queries),
-             [&] {
-               multiply(word);
-               RescaleTileOp::create(builder, tiling.weightLoc(), block.sums, block.statistics,
-                                     queries, shape.pairs);
-               setMultiplied(word);
-             });
+      Location loc = atTerm(tiling.op.getLoc(), AttentionTerm::Weight);
+      choose(index, FactorTileOp::create(builder, loc, block.statistics, queries), [&] {
+        multiply(word);
+        RescaleTileOp::create(builder, loc, block.sums, block.statistics, queries, shape.pairs);
+        setMultiplied(word);
+      });
       auto multiplyAlone = [&] {
         Value end = index.add(word, index.ceilDiv(count, two));
-        choose(
-            index, live.lo, [&] { products(word, end, false); },
+        chooseByMask(
+            tiling, live.lo, [&] { products(word, end, false); },
             [&] { products(word, end, true); });
         setMultiplied(nextWord);
       };
@@ -79,7 +82,7 @@ void tileWaiting(AttentionTiling &tiling, Value keyTile, const ValueTile &valueT
       setMultiplied(nextWord);
     };
     tiling.keysBefore = at;
-    choose(index, live.hi, weigh, passBy);
+    chooseByMask(tiling, live.hi, weigh, passBy);
     tiling.keysBefore = tiling.zero;
   });
   multiply(index.ceilDiv(keys, two));

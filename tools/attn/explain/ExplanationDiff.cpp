@@ -74,6 +74,14 @@ static json::Value reasonsOf(const json::Object &kernel) {
   return codes;
 }
 
+/// What an attention's terms say that its other facts do not: how scores become weights.
+static std::string weightOf(const json::Object &facts) {
+  for (const json::Object *term : objects(facts.getArray("terms")))
+    if (memberText(*term, "term") == "weight")
+      return memberText(*term, "text").str();
+  return "";
+}
+
 /// What differs between two kernels. Estimates and rules of division differ between any two
 /// targets; what was chosen by them is a fact of its own.
 static json::Array changesOf(const json::Object &a, const json::Object &b) {
@@ -81,6 +89,10 @@ static json::Array changesOf(const json::Object &a, const json::Object &b) {
   auto factsOf = [](const json::Object &kernel) {
     const json::Object *known = kernel.getObject("facts");
     json::Object facts = known ? *known : json::Object();
+    facts.erase("estimates");
+    if (std::string weight = weightOf(facts); !weight.empty())
+      facts["weight"] = std::move(weight);
+    facts.erase("terms"); // and where they stand
     facts.erase("estimates"), facts.erase("division");
     if (json::Object *verdicts = facts.getObject("verdicts"))
       verdicts->erase("query_starts"), verdicts->erase("key_starts");

@@ -4,6 +4,7 @@
 #include "KernelCode.h"
 
 #include "ExplanationText.h"
+#include "dialect/AttnDialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -24,10 +25,21 @@ static SmallVector<StringRef> quoted(StringRef text) {
   return strings;
 }
 
+/// The term of an attention that a `.loc` says; empty where it says none.
+static StringRef partOf(ArrayRef<StringRef> loc) {
+  const StringRef *name = find(loc, "discriminator");
+  unsigned number = 0;
+  if (name == loc.end() || name + 1 == loc.end() || (name + 1)->getAsInteger(10, number))
+    return "";
+  std::optional<AttentionTerm> term = symbolizeAttentionTerm(number);
+  return term ? stringifyAttentionTerm(*term) : "";
+}
+
 StringMap<json::Array> readCode(StringRef assembly) {
   StringMap<json::Array> functions;
   std::map<std::string, std::string> files; // by their numbers
   std::string at;
+  StringRef part;
   json::Array *code = nullptr; // of the function
   while (!assembly.empty()) {
     StringRef line;
@@ -44,6 +56,7 @@ StringMap<json::Array> readCode(StringRef assembly) {
       files[words[1].str()] = path;
     } else if (words[0] == ".loc" && words.size() > 3) {
       at = files[words[1].str()] + ":" + words[2].str() + ":" + words[3].str();
+      part = partOf(words);
     } else if (words[0].starts_with(".Lfunc_end") || words[0] == ".section") {
       code = nullptr;
     } else if (words[0].ends_with(":")) {
@@ -53,8 +66,10 @@ StringMap<json::Array> readCode(StringRef assembly) {
       else if (code && label.starts_with(".LBB"))
         code->push_back(json::Object{{"label", label.str()}});
     } else if (code && isAlpha(words[0][0])) {
-      std::string instruction = join(words, " ");
-      code->push_back(json::Object{{"at", at}, {"text", std::move(instruction)}});
+      json::Object instruction{{"at", at}, {"text", join(words, " ")}};
+      if (!part.empty())
+        instruction["part"] = part;
+      code->push_back(std::move(instruction));
     }
   }
   return functions;

@@ -9,8 +9,9 @@
 
 namespace attn::tool {
 
-/// Each function of assembly as LLVM writes it to a list: of labels `label`, of instructions `text`
-/// and the place `at`, `file:line:column`, that they come from.
+/// Each function of assembly as LLVM writes it to a list: of labels `label`, of instructions
+/// `text`, the place `at`, `file:line:column`, that they come from, and in attentions the term,
+/// `part`, that they are of.
 llvm::StringMap<llvm::json::Array> readCode(llvm::StringRef assembly);
 
 /// Prints a kernel of an explanation that has `code`: what became of it, how many instructions each

@@ -402,9 +402,9 @@ std::vector<SemaValue> evalAttend(Sema &sema, const AttendExpr &attend) {
   regions.finish();
   mlir::Location loc = regions.loc;
   if (hooks.score)
-    loc = withPart(loc, attentionParts::score, locate(sema, hooks.score->range));
+    loc = withTerm(loc, AttentionTerm::Score, locate(sema, hooks.score->range));
   if (hooks.weight)
-    loc = withPart(loc, attentionParts::weight, locate(sema, *hooks.weight));
+    loc = withTerm(loc, AttentionTerm::Weight, locate(sema, *hooks.weight));
   auto op = AttentionOp::create(
       sema.builder, loc, type, further, regions.queryVector, regions.keyVector, operands.value,
       regions.captures, sema.builder.getStringAttr(regions.key.name), hooks.normaliser,
