@@ -88,7 +88,7 @@ export interface Step {
 
 export interface Graph {
   function: string;
-  nodes: { id: number; kind: string; function?: string; text: string; calls?: number | null; [member: string]: unknown }[];
+  nodes: { id: number; kind: string; function?: string; text?: string; calls?: number | null; [member: string]: unknown }[];
   edges: [number, number, { bytes?: number }?][];
 }
 
@@ -143,18 +143,22 @@ export interface Comparison {
   first_not_numbers: string;
   first_past_bound: string;
   first_empty: string;
-  results: {
-    call: string;
-    output: string;
-    shape: number[];
-    max_abs: number | null;
-    relative_l2: number | null;
-    least?: number | null;
-    greatest?: number | null;
-    past_bound: boolean;
-    not_numbers: string;
-    remark: string;
-  }[];
+  results: ComparedOutput[];
+}
+export interface ComparedOutput {
+  call: string;
+  entry: string;
+  output: string;
+  /** Of a named intermediate the op that computes it; else empty. */
+  at: string;
+  shape: number[];
+  max_abs: number | null;
+  relative_l2: number | null;
+  least: number | null;
+  greatest: number | null;
+  past_bound: boolean;
+  not_numbers: string;
+  remark: string;
 }
 
 export interface Explanation {
@@ -180,12 +184,22 @@ export interface Explanation {
 export interface Difference {
   a: string;
   b: string;
-  changes: unknown[];
-  kernels: { [member: string]: unknown }[];
-  only_a: unknown[];
-  only_b: unknown[];
+  changes: Change[];
+  /** Those of both sides that differ. */
+  kernels: { function: string; function_b: string; at: string; text: string; changes: Change[]; seconds?: { a: number; b: number } }[];
+  only_a: OneSided[];
+  only_b: OneSided[];
   same: number;
-  [member: string]: unknown;
+}
+export interface Change {
+  fact: string;
+  a: string;
+  b: string;
+}
+export interface OneSided {
+  function: string;
+  at: string;
+  text: string;
 }
 
 export interface Data {
@@ -274,6 +288,11 @@ export async function codeOf(shown: Shown, name: string): Promise<Instruction[]>
   const bytes = Uint8Array.from(atob(script.textContent!), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
   return JSON.parse(await new Response(stream).text());
+}
+
+/** Where the page of a kernel is. */
+export function kernelAddress(name: string): string {
+  return `#kernels/${encodeURIComponent(name)}`;
 }
 
 /** File and line of a place, `std/nn.attn:12:5`. */

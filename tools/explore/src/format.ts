@@ -31,6 +31,10 @@ export function shareText(share: number): string {
 export function countText(count: number): string {
   return count.toLocaleString('en');
 }
+/** "4.7e-3" of 0.0047 */
+export function errorText(error: number): string {
+  return error === 0 ? '0' : error.toExponential(1);
+}
 /** "1 tile", "12 tiles" */
 export function plural(count: number, one: string): string {
   return `${countText(count)} ${one}${count === 1 ? '' : 's'}`;

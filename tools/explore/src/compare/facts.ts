@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Facts of two kernels side by side, and what both sides of a comparison come to as a whole.
-import type { Fact, Kernel, Target } from '../explanation';
-import { flowOf, total, type Measure } from '../model/flow';
-import { bytesText, flopText, secondsText } from '../units';
+import type { Kernel, Target } from '../data';
+import { byteText, flopText, timeText } from '../format';
+import { flowOf, type Measure, total } from '../model/flow';
 
 /** One side of a comparison. */
-export interface Side { label: string; target: Target; kernelHref: (name: string) => string }
+export interface Side { label: string; target: Target; isShown: boolean }
 
 /** Lists that are long, and say little in words. */
 const long = /_starts$/;
 
 /** Members of a fact as lines: "tiles.columns" and "48". */
-function flatten(name: string, fact: Fact, into: Map<string, string>) {
+function flatten(name: string, fact: unknown, into: Map<string, string>) {
   if (fact === null || typeof fact !== 'object')
     into.set(name, String(fact));
   else if (Array.isArray(fact) && fact.every((own) => own === null || typeof own !== 'object'))
@@ -27,11 +27,11 @@ function flatten(name: string, fact: Fact, into: Map<string, string>) {
 function factsOf(kernel: Kernel): Map<string, string> {
   const found = new Map<string, string>();
   if (kernel.seconds !== undefined)
-    found.set('time of all calls', secondsText(kernel.seconds));
+    found.set('time of all calls', timeText(kernel.seconds));
   if (kernel.flop !== undefined)
     found.set('operations', flopText(kernel.flop));
   if (kernel.bytes !== undefined)
-    found.set('bytes', bytesText(kernel.bytes));
+    found.set('bytes', byteText(kernel.bytes));
   for (const [name, fact] of Object.entries(kernel.facts ?? {}))
     if (name !== 'terms' && name !== 'formula')
       flatten(name, fact, found);
@@ -54,7 +54,7 @@ const workspaceOf = (target: Target, entry: string) => target.memory.find((own) 
 /** What the entries that both sides have come to, and the weights. */
 export function quantities(a: Target, b: Target): Quantity[] {
   const found: Quantity[] = [];
-  const texts: [Measure, string, (amount: number) => string][] = [['seconds', 'time', secondsText], ['flop', 'operations', flopText], ['bytes', 'bytes', bytesText]];
+  const texts: [Measure, string, (amount: number) => string][] = [['seconds', 'time', timeText], ['flop', 'operations', flopText], ['bytes', 'bytes', byteText]];
   for (const { name } of a.entries) {
     if (!b.entries.some((entry) => entry.name === name))
       continue;
@@ -64,8 +64,8 @@ export function quantities(a: Target, b: Target): Quantity[] {
       if (measure !== 'seconds' || (own.a && own.b))
         found.push({ name: `${what} of ${name}`, ...own, text });
     }
-    found.push({ name: `workspace of ${name}`, a: workspaceOf(a, name), b: workspaceOf(b, name), text: bytesText });
+    found.push({ name: `workspace of ${name}`, a: workspaceOf(a, name), b: workspaceOf(b, name), text: byteText });
   }
-  found.push({ name: 'packed weights', a: weightsOf(a), b: weightsOf(b), text: bytesText });
+  found.push({ name: 'packed weights', a: weightsOf(a), b: weightsOf(b), text: byteText });
   return found;
 }

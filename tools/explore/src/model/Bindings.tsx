@@ -2,8 +2,8 @@
 //
 // Which tensor of the checkpoint goes where: a table that is filtered and sorted.
 import { useState } from 'preact/hooks';
-import type { Target } from '../explanation';
-import { bytesText, countText } from '../units';
+import type { Target } from '../data';
+import { byteText, countText } from '../format';
 
 interface Row { tensor: string; at: string; slot: string; precision: string; form: string; columns: number; layers: number; bytes: number }
 
@@ -20,7 +20,7 @@ const columns: { title: string; of: keyof Row; isNumber?: boolean; text?: (row: 
   { title: 'precision', of: 'precision' },
   { title: 'stored as', of: 'form' },
   { title: 'layers', of: 'layers', isNumber: true, text: (row) => countText(row.layers) },
-  { title: 'bytes', of: 'bytes', isNumber: true, text: (row) => bytesText(row.bytes) },
+  { title: 'bytes', of: 'bytes', isNumber: true, text: (row) => byteText(row.bytes) },
   { title: 'slot', of: 'slot' },
 ];
 
@@ -38,7 +38,7 @@ export function Bindings({ target }: { target: Target }) {
   return <>
     <p class="controls"><label>Filter <input type="search" value={filter} placeholder="attn.q int8"
         onInput={(event) => setFilter(event.currentTarget.value)} /></label>
-      <span aria-live="polite">{rows.length} of {all.length} bindings, {bytesText(bytes)} packed</span></p>
+      <span aria-live="polite">{rows.length} of {all.length} bindings, {byteText(bytes)} packed</span></p>
     <div class="scroll" tabIndex={0} role="group" aria-label="Bindings"><table class="bindings">
       <thead><tr>{columns.map(({ title, of, isNumber }) => {
         const own = sort?.of === of;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Outputs of `attn verify` one below the other, as they are computed: how far each is off, as a bar by magnitude.
-import type { Verification, VerifiedOutput } from '../explanation';
+import type { ComparedOutput, Comparison } from '../data';
+import { errorText } from '../format';
 import { isNumber } from './stepErrors';
-import { errorText } from '../units';
 
 /** The bar's share of its column: from 1e-8, where there is none, to 1. */
 const barShare = (error: number) => Math.min(1, Math.max(0, (Math.log10(Math.max(error, 1e-30)) + 8) / 8));
 
 const numberText = (value: number | null) => (value === null ? '' : value.toPrecision(4));
 
-function verdict(output: VerifiedOutput): string {
+function verdict(output: ComparedOutput): string {
   return output.not_numbers || (output.past_bound ? 'past the bound' : output.remark);
 }
 
-export function Errors({ run, outputs }: { run: Verification; outputs: VerifiedOutput[] }) {
+export function Errors({ run, outputs }: { run: Comparison; outputs: ComparedOutput[] }) {
   const first = outputs.find((output) => !isNumber(output)) ?? outputs.find((output) => output.past_bound);
   return <>
     <p>{first ? <>The first that is wrong: <strong class="bad">{first.output}</strong>, {verdict(first)}.</> :
@@ -29,7 +29,7 @@ export function Errors({ run, outputs }: { run: Verification; outputs: VerifiedO
           <rect width={isNumber(output) ? 120 * barShare(output.relative_l2!) : 120} height={10} class={isNumber(output) && !output.past_bound ? 'bar' : 'bar wrong'} />
         </svg></td>
         <td class="number">{output.max_abs === null ? '' : errorText(output.max_abs)}</td>
-        <td class="number">{numberText(output.min)}</td><td class="number">{numberText(output.max)}</td>
+        <td class="number">{numberText(output.least)}</td><td class="number">{numberText(output.greatest)}</td>
         <td>{verdict(output)}</td>
       </tr>)}</tbody>
     </table></div>

@@ -2,9 +2,10 @@
 //
 // The graph of an entry as a picture: steps and blocks that unfold, coloured by what they cost or how far they are off.
 import { useMemo } from 'preact/hooks';
-import { frame, layoutOf, type Box, type Layout, type Line } from './layout';
-import { type Flow, type FlowNode } from './flow';
-import { bytesText } from '../units';
+import { kernelAddress } from '../data';
+import { byteText } from '../format';
+import type { Flow, FlowNode } from './flow';
+import { type Box, frame, type Layout, layoutOf, type Line } from './layout';
 
 /** What a node shows beside its name: words, and a colour from 0 to 1. */
 export interface Mark { text: string; heat: number; isBad?: boolean; bar?: number }
@@ -14,7 +15,6 @@ interface Props {
   name: string;
   open: ReadonlySet<string>;
   mark: (node: FlowNode) => Mark | undefined;
-  kernelHref: (name: string) => string;
   onToggle: (node: FlowNode) => void;
   onLook: (node: FlowNode) => void;
 }
@@ -64,7 +64,7 @@ function Node({ box, ...props }: Props & { box: Box }) {
   const where = `translate(${box.x} ${box.y})`;
   if (node.kind === 'kernel')
     return <g transform={where}>
-      <a href={props.kernelHref(node.function)} class={`node kernel${mark?.isBad ? ' bad' : ''}`} data-key={node.key}
+      <a href={kernelAddress(node.function)} class={`node kernel${mark?.isBad ? ' bad' : ''}`} data-key={node.key}
         aria-label={spoken(node, mark)} {...look}>{shape}</a>
     </g>;
   if (node.kind !== 'block')
@@ -95,7 +95,7 @@ function Node({ box, ...props }: Props & { box: Box }) {
 function Picture({ layout, ...props }: Props & { layout: Layout }) {
   return <>
     {layout.lines.map((line) => <path key={line.edge.from + line.edge.to} d={pathOf(line)} class="edge" marker-end="url(#arrow)">
-      {line.edge.bytes !== undefined && <title>{bytesText(line.edge.bytes)}</title>}
+      {line.edge.bytes !== undefined && <title>{byteText(line.edge.bytes)}</title>}
     </path>)}
     {layout.boxes.map((box) => <Node key={box.node.key} box={box} {...props} />)}
   </>;

@@ -2,14 +2,8 @@
 //
 // The memory plan of a function: each buffer a rectangle, as wide as it is needed and as high as it has bytes.
 import { useState } from 'preact/hooks';
-import type { Explanation, Target, Workspace } from '../explanation';
-import { bytesText, countText } from '../units';
-
-/** The line of the spec at a place, "std/vit.attn:12:3". */
-export function lineAt(explanation: Explanation, at?: string): string {
-  const [, file, line] = /^(.*):(\d+):\d+$/.exec(at ?? '') ?? [];
-  return explanation.sources.find((source) => source.file === file)?.text.split('\n')[Number(line) - 1]?.trim() ?? '';
-}
+import { type Explanation, type Frame, lineAt, type Shown } from '../data';
+import { byteText, countText } from '../format';
 
 const size = { width: 760, height: 320, left: 76, bottom: 34, top: 10 };
 
@@ -29,15 +23,15 @@ function stepTicks(steps: number): number[] {
   return Array.from({ length: Math.floor(steps / each) + 1 }, (_, at) => at * each);
 }
 
-function Plan({ explanation, workspace }: { explanation: Explanation; workspace: Workspace }) {
+function Plan({ explanation, workspace }: { explanation: Explanation; workspace: Frame }) {
   const [looked, look] = useState(-1);
   const steps = Math.max(1, ...workspace.buffers.map((buffer) => buffer.until));
   const inner = { width: size.width - size.left - 10, height: size.height - size.bottom - size.top };
   const x = (at: number) => size.left + inner.width * at / steps;
   const y = (bytes: number) => size.top + inner.height * (1 - bytes / Math.max(1, workspace.bytes));
   const says = (at: number) => {
-    const { bytes, offset, from, until, text } = workspace.buffers[at];
-    return `${text ? text + ': ' : ''}${bytesText(bytes)} from byte ${countText(offset)} on, needed in steps ${from} to ${until - 1}`;
+    const { bytes, offset, from, until } = workspace.buffers[at];
+    return `${byteText(bytes)} from byte ${countText(offset)} on, needed in steps ${from} to ${until - 1}`;
   };
   const own = workspace.buffers[looked];
   return <>
@@ -45,7 +39,7 @@ function Plan({ explanation, workspace }: { explanation: Explanation; workspace:
       <svg width={size.width} height={size.height}>
         {ticks(workspace.bytes).map((bytes) => <g key={bytes}>
           <line x1={size.left} x2={size.width - 10} y1={y(bytes)} y2={y(bytes)} class="rule" />
-          <text x={size.left - 8} y={y(bytes) + 4} text-anchor="end" class="axis">{bytesText(bytes)}</text>
+          <text x={size.left - 8} y={y(bytes) + 4} text-anchor="end" class="axis">{byteText(bytes)}</text>
         </g>)}
         {stepTicks(steps).map((at) => <text key={at} x={x(at)} y={size.height - 16} text-anchor="middle" class="axis">{at}</text>)}
         <text x={size.width - 10} y={size.height - 2} text-anchor="end" class="axis">step</text>
@@ -54,7 +48,7 @@ function Plan({ explanation, workspace }: { explanation: Explanation; workspace:
           return <g key={at} role="img" tabIndex={0} aria-label={says(at)} class={`buffer${at === looked ? ' looked' : ''}`}
               onMouseEnter={() => look(at)} onFocus={() => look(at)}>
             <rect x={x(buffer.from)} y={y(buffer.offset) - height} width={width} height={height} />
-            {width > 70 && height > 16 && <text x={x(buffer.from) + 6} y={y(buffer.offset) - height / 2 + 4}>{bytesText(buffer.bytes)}</text>}
+            {width > 70 && height > 16 && <text x={x(buffer.from) + 6} y={y(buffer.offset) - height / 2 + 4}>{byteText(buffer.bytes)}</text>}
           </g>;
         })}
       </svg>
@@ -64,7 +58,7 @@ function Plan({ explanation, workspace }: { explanation: Explanation; workspace:
   </>;
 }
 
-export function Memory({ explanation, target, entry }: { explanation: Explanation; target: Target; entry: string }) {
+export function Memory({ shown: { explanation, target, entry } }: { shown: Shown }) {
   const [chosen, choose] = useState('');
   const workspace = target.memory.find((own) => own.function === chosen) ?? target.memory.find((own) => own.function === entry) ?? target.memory[0];
   if (!workspace)
@@ -72,7 +66,7 @@ export function Memory({ explanation, target, entry }: { explanation: Explanatio
   return <>
     <p class="controls"><label>Workspace of <select value={workspace.function} onChange={(event) => choose(event.currentTarget.value)}>
       {target.memory.map((own) => <option key={own.function} value={own.function}>{own.function}</option>)}
-    </select></label> <span>{bytesText(workspace.bytes)} on one thread, in {workspace.buffers.length} {workspace.buffers.length === 1 ? 'buffer' : 'buffers'}</span></p>
+    </select></label> <span>{byteText(workspace.bytes)} on one thread, in {workspace.buffers.length} {workspace.buffers.length === 1 ? 'buffer' : 'buffers'}</span></p>
     {workspace.buffers.length ? <Plan key={workspace.function} explanation={explanation} workspace={workspace} /> :
       <p>{workspace.function} takes no memory of its own.</p>}
   </>;

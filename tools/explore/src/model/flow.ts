@@ -2,7 +2,7 @@
 //
 // An entry of a target as a tree of graphs: its steps, and in each block the steps of that. With what each step costs of the
 // entry, so that equal layers are drawn once, with the cost of all.
-import type { FunctionGraph, Kernel, Step, Target } from '../explanation';
+import type { Graph, Kernel, Step, Target } from '../data';
 
 /** What nodes are coloured by. */
 export type Measure = 'seconds' | 'flop' | 'bytes';
@@ -33,7 +33,7 @@ function shortName(name: string, around: string): string {
 /** Builds the flow of one entry. */
 class Builder {
   private readonly kernels: Map<string, Kernel>;
-  private readonly graphs: Map<string, FunctionGraph>;
+  private readonly graphs: Map<string, Graph>;
   private readonly calls = new Map<string, number>(); // of kernels in the entry
 
   constructor(target: Target, steps: Step[]) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What `attn verify --each-tap` found, by steps of the graph: a `let` belongs to the step that computes the op at its place.
-import type { VerifiedOutput } from '../explanation';
+import type { ComparedOutput } from '../data';
 import { allNodes, type Flow } from './flow';
 
 /** How far off a step is: outputs of all its layers, in the order in which they are computed. */
-export interface StepErrors { outputs: VerifiedOutput[]; worst: number; isNumber: boolean }
+export interface StepErrors { outputs: ComparedOutput[]; worst: number; isNumber: boolean }
 
 /** Relative errors between these have the palest and the strongest colour. */
 const faint = 1e-8, strong = 1e-1;
@@ -18,9 +18,9 @@ export function errorHeat(errors: StepErrors): number {
 }
 
 /** Whether an output has no infinities and is no NaN. */
-export const isNumber = (output: VerifiedOutput) => output.relative_l2 !== null && !output.not_numbers;
+export const isNumber = (output: ComparedOutput) => output.relative_l2 !== null && !output.not_numbers;
 
-function add(to: Map<string, StepErrors>, key: string, output: VerifiedOutput) {
+function add(to: Map<string, StepErrors>, key: string, output: ComparedOutput) {
   const own = to.get(key) ?? { outputs: [], worst: 0, isNumber: true };
   own.outputs.push(output);
   own.worst = Math.max(own.worst, output.relative_l2 ?? 0);
@@ -29,7 +29,7 @@ function add(to: Map<string, StepErrors>, key: string, output: VerifiedOutput) {
 }
 
 /** Errors by keys of nodes; those of a block are of all in it. */
-export function errorsOf(flow: Flow, outputs: VerifiedOutput[]): Map<string, StepErrors> {
+export function errorsOf(flow: Flow, outputs: ComparedOutput[]): Map<string, StepErrors> {
   const found = new Map<string, StepErrors>();
   const kernels = [...allNodes(flow)].filter((node) => node.kernel);
   for (const output of outputs) {
