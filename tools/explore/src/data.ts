@@ -89,7 +89,7 @@ export interface Step {
 export interface Graph {
   function: string;
   nodes: { id: number; kind: string; function?: string; text?: string; calls?: number | null; [member: string]: unknown }[];
-  edges: [number, number, { bytes?: number }?][];
+  edges: [number, number, { bytes?: number; later?: boolean }?][];
 }
 
 export interface Run {

@@ -67,7 +67,7 @@ function Node({ box, ...props }: Props & { box: Box }) {
       <a href={kernelAddress(node.function)} class={`node kernel${mark?.isBad ? ' bad' : ''}`} data-key={node.key}
         aria-label={spoken(node, mark)} {...look}>{shape}</a>
     </g>;
-  if (node.kind !== 'block')
+  if (node.kind === 'port')
     return <g class="node port" transform={where}>
       <rect width={box.width} height={box.height} rx={14} class="shape" />
       <text x={box.width / 2} y={19} text-anchor="middle" class="name">{short(node.title, 18)}</text>
@@ -94,7 +94,7 @@ function Node({ box, ...props }: Props & { box: Box }) {
 
 function Picture({ layout, ...props }: Props & { layout: Layout }) {
   return <>
-    {layout.lines.map((line) => <path key={line.edge.from + line.edge.to} d={pathOf(line)} class="edge" marker-end="url(#arrow)">
+    {layout.lines.map((line) => <path key={line.edge.from + line.edge.to} d={pathOf(line)} class={line.edge.later ? 'edge later' : 'edge'} marker-end="url(#arrow)">
       {line.edge.bytes !== undefined && <title>{byteText(line.edge.bytes)}</title>}
     </path>)}
     {layout.boxes.map((box) => <Node key={box.node.key} box={box} {...props} />)}

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import { type Explanation, type Frame, lineAt, type Shown } from '../data';
 import { byteText, countText } from '../format';
 
-const size = { width: 760, height: 320, left: 76, bottom: 34, top: 10 };
+const size = { width: 700, height: 320, left: 76, bottom: 34, top: 10 };
 
 /** Round numbers of bytes up to `most`, for the axis. */
 function ticks(most: number): number[] {

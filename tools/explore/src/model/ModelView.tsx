@@ -23,19 +23,20 @@ const measures: { colour: Measure; name: string; text: (amount: number) => strin
 const outputsOf = (run: Comparison | undefined, entry: string, call: string) =>
     run?.results.filter((own) => own.entry === entry && own.call === call) ?? [];
 
-/** As many nodes as are shown at first. */
+/** As many steps as are shown at first. */
 const atFirst = 16;
 
 /** Unfolds the costliest block, and in it the costliest again, as long as the picture stays small. */
 function firstOpen(flow: Flow, measure: Measure): Set<string> {
   const open = new Set<string>();
-  let nodes = flow.nodes.length, next = flow.nodes;
+  const count = (nodes: FlowNode[]) => nodes.filter((node) => node.kind !== 'port').length;
+  let steps = count(flow.nodes), next = flow.nodes;
   for (;;) {
     const block = next.filter((node) => node.inside).sort((a, b) => b.amount[measure] - a.amount[measure])[0];
-    if (!block || nodes + block.inside!.nodes.length > atFirst)
+    if (!block || steps + count(block.inside!.nodes) > atFirst)
       return open;
     open.add(block.key);
-    nodes += block.inside!.nodes.length;
+    steps += count(block.inside!.nodes);
     next = block.inside!.nodes;
   }
 }

@@ -7,10 +7,10 @@ import type { Graph, Kernel, Step, Target } from '../data';
 /** What nodes are coloured by. */
 export type Measure = 'seconds' | 'flop' | 'bytes';
 
-/** A step, or an input or output of a function. */
+/** A step, or what goes into a function or comes out of it: its inputs, outputs and caches. */
 export interface FlowNode {
   key: string; // path of ids from the entry
-  kind: 'kernel' | 'block' | 'input' | 'output';
+  kind: 'kernel' | 'block' | 'port';
   function: string;
   title: string;
   detail: string;
@@ -20,7 +20,8 @@ export interface FlowNode {
   amount: { [measure in Measure]: number }; // of all calls of the entry together
 }
 
-export interface FlowEdge { from: string; to: string; bytes?: number; text?: string }
+/** Data from one node to another; `later` is what the turn of a loop before has written. */
+export interface FlowEdge { from: string; to: string; bytes?: number; later?: boolean }
 export interface Flow { function: string; nodes: FlowNode[]; edges: FlowEdge[] }
 
 const none = () => ({ seconds: 0, flop: 0, bytes: 0 });
@@ -72,7 +73,7 @@ class Builder {
     for (const { amount: own } of inside.nodes)
       for (const measure of Object.keys(amount) as Measure[])
         amount[measure] += own[measure];
-    const steps = inside.nodes.filter((own) => own.kind === 'kernel' || own.kind === 'block').length;
+    const steps = inside.nodes.filter((own) => own.kind !== 'port').length;
     return {
       key, kind: 'block', function: step.function, title, detail: `${steps} ${steps === 1 ? 'step' : 'steps'}`, calls: step.calls,
       inside, amount,
@@ -90,11 +91,8 @@ class Builder {
     const rest = [...steps];
     const key = (id: number) => `${path}/${id}`;
     const nodes = graph.nodes.map((own): FlowNode => {
-      if (own.kind === 'input' || own.kind === 'output' || !own.function)
-        return {
-          key: key(own.id), kind: own.kind === 'output' ? 'output' : 'input', function: '', title: own.text ?? own.kind, detail: '', calls: 1,
-          amount: none(),
-        };
+      if (!own.function)
+        return { key: key(own.id), kind: 'port', function: '', title: `${own.kind} ${own.text ?? ''}`, detail: '', calls: 1, amount: none() };
       const at = rest.findIndex((step) => step.function === own.function);
       const step = at < 0 ? { function: own.function, calls: own.calls ?? 1 } : rest.splice(at, 1)[0];
       return this.node(step, key(own.id), name, factor);

@@ -31,7 +31,7 @@ function boxOf(node: FlowNode, open: ReadonlySet<string>): Box {
       height: inside.height + frame.head + 2 * frame.space,
     };
   }
-  return { node, x: 0, y: 0, ...(node.kind === 'input' || node.kind === 'output' ? port : step) };
+  return { node, x: 0, y: 0, ...(node.kind === 'port' ? port : step) };
 }
 
 /** Nodes below each other. */
