@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import { type Difference, type Kernel, kernelAddress, type OneSided, type Step, targetsOf } from '../data';
 import { flopText, timeText } from '../format';
 import type { ViewProps } from '../main';
-import { quantities, type Quantity, type Side, sideBySide } from './facts';
+import { changeText, quantities, type Quantity, type Side, sideBySide } from './facts';
 
 type Differing = Difference['kernels'][number];
 /** As many kernels as are shown at first. */
@@ -63,7 +63,7 @@ function Facts({ a, b, kernels }: { a: Side; b: Side; kernels: { a: Kernel; b: K
 
 function Pair({ own, most, a, b, kernels }: { own: Differing; most: number; a: Side; b: Side; kernels: { a?: Kernel; b?: Kernel } }) {
   const [isOpen, setOpen] = useState(false);
-  const amount = amounts(own, kernels.a, kernels.b), first = own.changes[0];
+  const amount = amounts(own, kernels.a, kernels.b), first = own.changes[0] && changeText(own.changes[0]);
   return <details class="pair" onToggle={(event) => setOpen(event.currentTarget.open)}>
     <summary>
       <span class="name">{own.function}</span>
@@ -103,7 +103,7 @@ function Both({ a, b, diff }: { a: Side; b: Side; diff: Difference }) {
   const left = new Map(a.target.kernels.map((kernel) => [kernel.function, kernel])), right = new Map(b.target.kernels.map((kernel) => [kernel.function, kernel]));
   const pairs = diff.kernels.map((own) => ({ own, kernels: { a: left.get(own.function), b: right.get(own.function_b) } }));
   const most = Math.max(0, ...pairs.flatMap(({ own, kernels }) => { const { a, b } = amounts(own, kernels.a, kernels.b); return [a, b]; }));
-  const first = firstChanged(a, diff);
+  const first = firstChanged(a, diff), change = first && changeText(first.changes[0]);
   return <div class="compare stack">
     <section class="panel"><h2>In all</h2>
       <p><span class="key side-a" />A: {a.label}<br /><span class="key side-b" />B: {b.label}</p>
@@ -111,8 +111,7 @@ function Both({ a, b, diff }: { a: Side; b: Side; diff: Difference }) {
     </section>
     <section class="panel"><h2>Kernels that differ</h2>
       <p>{pairs.length} {pairs.length === 1 ? 'differs' : 'differ'}, those that {pairs[0]?.own.seconds ? 'changed most' : 'have most operations'} first; {diff.same} {diff.same === 1 ? 'is' : 'are'} alike.</p>
-      {first && <p>What changed first, in the order in which they run: <strong>{first.function}</strong>: {first.changes[0].fact} was {first.changes[0].a} and
-        is {first.changes[0].b}.</p>}
+      {first && <p>What changed first, in the order in which they run: <strong>{first.function}</strong>: {change!.fact} was {change!.a} and is {change!.b}.</p>}
       {(isAll ? pairs : pairs.slice(0, atFirst)).map(({ own, kernels }) =>
         <Pair key={own.function} own={own} most={most} a={a} b={b} kernels={kernels} />)}
       {!isAll && pairs.length > atFirst && <p><button type="button" onClick={() => showAll(true)}>Show all {pairs.length}</button></p>}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Facts of two kernels side by side, and what both sides of a comparison come to as a whole.
-import type { Kernel, Target } from '../data';
+import type { Change, Kernel, Target } from '../data';
 import { byteText, flopText, timeText } from '../format';
 import { flowOf, type Measure, total } from '../model/flow';
 
@@ -22,6 +22,18 @@ function flatten(name: string, fact: unknown, into: Map<string, string>) {
   else
     for (const [member, own] of Object.entries(fact))
       flatten(`${name}.${member}`, own, into);
+}
+
+/** Changes in numbers that have a unit, as people read them. */
+const units: { [fact: string]: { name: string; text: (value: number) => string } } = {
+  bytes: { name: 'bytes', text: byteText },
+  flop_dense: { name: 'operations without a mask', text: flopText },
+};
+
+/** A change in words: what, and both values. */
+export function changeText({ fact, a, b }: Change): { fact: string; a: string; b: string } {
+  const unit = units[fact], text = (value: string) => (unit && /^\d+$/.test(value) ? unit.text(Number(value)) : value);
+  return { fact: unit?.name ?? fact, a: text(a), b: text(b) };
 }
 
 function factsOf(kernel: Kernel): Map<string, string> {
