@@ -21,9 +21,16 @@
 
 namespace attn::frontend {
 
+/// A named intermediate.
+struct Tap {
+  std::string name;
+  mlir::Value value;
+  mlir::Location place; ///< What computes it, however many calls are around that.
+};
+
 /// The named intermediates that a function gives beside its results.
 struct Taps {
-  std::vector<std::pair<std::string, mlir::Value>> list; ///< Each with its name.
+  std::vector<Tap> list;
   llvm::StringSet<> names;
   llvm::StringMap<unsigned> counts; ///< Of each name, how often it came again.
 };
@@ -32,7 +39,7 @@ struct Taps {
 struct Instance {
   mlir::func::FuncOp function;
   std::vector<Axes> parameters, results;
-  std::vector<std::string> taps; ///< Names of the function's further results.
+  std::vector<Tap> taps; ///< The function's further results; values are those inside.
   /// Axes that the block does not speak of: of each parameter, and of every result. Inside, and as
   /// they are called outside.
   std::vector<Axes> lifted;

@@ -133,4 +133,20 @@ std::vector<int32_t> Spec::ownOutputs() {
   return counts;
 }
 
+std::vector<StringMap<std::string>> Spec::tapPlaces() {
+  mlir::ModuleOp module = *built;
+  std::vector<StringMap<std::string>> places;
+  for (auto function : module.getOps<mlir::FunctionOpInterface>()) {
+    if (!function->hasAttr(attributes::entry))
+      continue;
+    places.emplace_back();
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (auto place = function.getResultAttrOfType<mlir::StringAttr>(i, attributes::tap))
+        places.back()[function.getResultAttrOfType<mlir::StringAttr>(i, attributes::name)] =
+            place.str();
+  }
+  places.resize(places.size() + size_t(range_size(module.getOps<UnfoldOp>())));
+  return places;
+}
+
 } // namespace attn::tool

@@ -40,6 +40,9 @@ public:
   /// How many outputs of each entry are its own, not intermediates. Entries are in the order of the
   /// tables: functions, then what is unfolded of them.
   std::vector<int32_t> ownOutputs();
+  /// Of each entry, in the same order, the places of what computes its intermediates, by their
+  /// names; nothing of what is unfolded.
+  std::vector<llvm::StringMap<std::string>> tapPlaces();
 
   /// The attn-stage module. It belongs to the spec.
   mlir::ModuleOp module() { return *built; }

@@ -25,6 +25,10 @@ void Difference::add(llvm::ArrayRef<double> got, llvm::ArrayRef<double> expected
   ++calls;
   count += got.size();
   for (auto [i, a, b] : llvm::enumerate(got, expected)) {
+    if (std::isfinite(a)) {
+      gotLeast = std::min(gotLeast.value_or(a), a);
+      gotGreatest = std::max(gotGreatest.value_or(a), a);
+    }
     if (std::isnan(a) && std::isnan(b)) {
       nan.add(i, shape, calls);
       continue;

@@ -32,6 +32,10 @@ public:
   double maxAbsolute() const { return most; }
   double relativeL2() const;
 
+  /// The least and the greatest of the numbers that were got, infinities aside; none without any.
+  std::optional<double> least() const { return gotLeast; }
+  std::optional<double> greatest() const { return gotGreatest; }
+
   /// Whether there were elements, and nothing but NaN and infinities among those expected.
   bool isEmpty() const { return count > 0 && !hasFinite; }
   /// Whether every element is the same infinity on both sides, as the log-sum-exp of a row that
@@ -49,6 +53,7 @@ public:
 private:
   double most = 0, errorSquares = 0, squares = 0;
   std::optional<double> first; ///< of the numbers expected, but for NaN
+  std::optional<double> gotLeast, gotGreatest;
   size_t count = 0, calls = 0;
   bool isConstant = true, hasFinite = false;
   Places nan, infinite;               ///< on both sides

@@ -109,8 +109,8 @@ private:
   int conclude() const;
   /// A line for people; nothing with `--json`.
   void say(const std::string &line) const;
-  /// A line of the report; remarks on numbers that prove nothing.
-  void report(llvm::StringRef what, const Numbers &got, const Difference &difference,
+  /// A line of the report, of an output of `entry`; remarks on numbers that prove nothing.
+  void report(int32_t entry, llvm::StringRef what, const Numbers &got, const Difference &difference,
               bool isSmallest = false);
 
   Spec &spec;
@@ -129,7 +129,8 @@ private:
   /// Lines of the report: the first whose numbers are bad, past the bound, none to be compared.
   std::string firstBad, firstPast, firstEmpty;
   std::vector<int32_t> ownOutputs; ///< of each entry; behind them are named intermediates
-  llvm::StringSet<> done;          ///< entries at sizes
+  std::vector<llvm::StringMap<std::string>> tapPlaces; ///< of each entry's intermediates
+  llvm::StringSet<> done;                              ///< entries at sizes
 };
 
 /// 0 where the shapes are the same, else an internal error.

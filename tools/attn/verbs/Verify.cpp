@@ -22,6 +22,7 @@ int Verifier::run(const CompileOptions &options) {
   if (int code = readOptions())
     return code;
   ownOutputs = spec.ownOutputs();
+  tapPlaces = spec.tapPlaces();
   if (int code = compile(options))
     return code;
   bound = std::max(formatOf(options.precision).bound, boundOfCaches());
@@ -219,7 +220,7 @@ int Verifier::verifyEntry(int32_t entry, const Runner::Sizes &sizes) {
     const Numbers &got = made[output];
     Difference difference;
     difference.add(got.values, expected[output].data, got.shape);
-    report(what, got, difference, isSmallest && !sizes.empty());
+    report(entry, what, got, difference, isSmallest && !sizes.empty());
   });
   return Ok;
 }
@@ -244,8 +245,8 @@ void Verifier::say(const std::string &line) const {
   outs().flush();
 }
 
-void Verifier::report(StringRef what, const Numbers &got, const Difference &difference,
-                      bool isSmallest) {
+void Verifier::report(int32_t entry, StringRef what, const Numbers &got,
+                      const Difference &difference, bool isSmallest) {
   double error = difference.relativeL2();
   bool isPast = !(error <= bound + got.rounding);
   // Where every size is 1, softmax has one key and its weights are 1: nothing to wonder about. So
@@ -256,8 +257,12 @@ void Verifier::report(StringRef what, const Numbers &got, const Difference &diff
   bool isEmpty = difference.isEmpty() && !(isSmallest && difference.isInfinite());
   std::string bad = difference.notNumbers(), line = what.trim().str();
   results.push_back(json::Object{{"call", line},
+                                 {"entry", entryAt(entry).name},
                                  {"output", got.name},
+                                 {"at", tapPlaces[size_t(entry)].lookup(got.name)},
                                  {"shape", json::Array(got.shape)},
+                                 {"least", difference.least()},
+                                 {"greatest", difference.greatest()},
                                  {"max_abs", finite(difference.maxAbsolute())},
                                  {"relative_l2", finite(error)},
                                  {"past_bound", isPast},
@@ -349,7 +354,7 @@ int Verifier::verifyAgainst(StringRef path) {
                                 got.name + "` is " + shapeText(got.shape));
     Difference difference;
     difference.add(got.values, expected.values, got.shape);
-    report(entry.name, got, difference);
+    report(request.entry, entry.name, got, difference);
     return Ok;
   }
   return fail(Usage, "entry `" + Twine(entry.name) + "` has no output `" + outputName + "`");

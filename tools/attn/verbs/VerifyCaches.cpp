@@ -353,7 +353,8 @@ void Verifier::reportCuts(const Sequence &sequence, const Results &results) {
           shown = shown ? shown : &made[o];
         }
       bool isOnly = all_of(sequence.cuts, [&](const Cut &cut) { return cut.entry == first.entry; });
-      report((isOnly ? "" : entryAt(first.entry).name + std::string(" of ")) + cutsText(sequence),
+      report(first.entry,
+             (isOnly ? "" : entryAt(first.entry).name + std::string(" of ")) + cutsText(sequence),
              *shown, difference);
     });
   }
@@ -386,7 +387,7 @@ int Verifier::reportWhole(const Sequence &sequence, const Results &results) {
       difference.add(results.made[c][o].values, part.values, part.shape);
     }
     if (bySpec.relativeL2() <= sameBound)
-      report("  as in one call", whole, difference);
+      report(sequence.entry, "  as in one call", whole, difference);
     else
       say(fmt::format("{:<24} {:<16} {:<16} not compared: in one call the spec gives other "
                       "numbers, relative L2 {:.2e}",

@@ -132,8 +132,7 @@ static void buildFunction(Sema &sema, Instance &instance, const BlockDecl &block
       function.setType(builder.getFunctionType(function.getArgumentTypes(),
                                                mlir::TypeRange(mlir::ValueRange(results))));
       buildReturn(sema, function, places.front(), std::move(results));
-      for (const auto &tap : sema.function.taps.list)
-        instance.taps.push_back(tap.first);
+      instance.taps = sema.function.taps.list;
     }
   }
   sema.function.frames.pop_back();

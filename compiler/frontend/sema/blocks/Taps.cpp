@@ -4,22 +4,25 @@
 // `let`s name become further results of its function, behind those that it declares. What a called
 // block gives beside its own results, its caller gives too, under a longer name; so that each can
 // have a name of its own, the layers of a stack are calls one after the other, not a loop. In an
-// entry such results carry `attn.tap`: for all stages after this they are outputs like others.
+// entry such results carry `attn.tap`, the place: for all stages after this they are outputs like
+// others.
 #include "compiler/frontend/sema/blocks/Taps.h"
 #include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
 #include "dialect/Attributes.h"
+#include "dialect/Locations.h"
 
 namespace attn::frontend {
 
 using namespace ast;
 
-static void addTap(FunctionState &function, const llvm::Twine &name, mlir::Value value) {
+static void addTap(FunctionState &function, const llvm::Twine &name, mlir::Value value,
+                   mlir::Location place) {
   std::string wanted = name.str(), unique = wanted;
   unsigned &count = function.taps.counts[wanted];
   for (; !function.taps.names.insert(unique).second; unique = wanted + "." + std::to_string(count))
     ++count;
-  function.taps.list.push_back({unique, value});
+  function.taps.list.push_back({unique, value, place});
 }
 
 static void tapPattern(Sema &sema, const Pattern &pattern) {
@@ -29,7 +32,8 @@ static void tapPattern(Sema &sema, const Pattern &pattern) {
   if (found == sema.names.scope->names.end() || !found->second->value.isTensor())
     return;
   found->second->used = true;
-  addTap(sema.function, pattern.name.text, found->second->value.tensor);
+  mlir::Value tensor = found->second->value.tensor;
+  addTap(sema.function, pattern.name.text, tensor, tensor.getLoc());
 }
 
 void tapLet(Sema &sema, const LetStmt &let) {
@@ -43,20 +47,21 @@ void tapCall(Sema &sema, const Instance &instance, mlir::func::CallOp call,
   if (!spend(sema, instance.taps.size(), {}))
     return;
   for (size_t i = 0; i < instance.taps.size(); ++i)
-    addTap(sema.function, name + "." + instance.taps[i],
-           call.getResult(instance.results.size() + i));
+    addTap(sema.function, name + "." + instance.taps[i].name,
+           call.getResult(instance.results.size() + i), instance.taps[i].place);
 }
 
-void buildReturn(Sema &sema, mlir::func::FuncOp function, SourceRange place,
+void buildReturn(Sema &sema, mlir::func::FuncOp function, SourceRange range,
                  std::vector<mlir::Value> results) {
   bool isEntry = function->hasAttr(attributes::entry);
   llvm::SmallVector<mlir::Type> types;
   llvm::SmallVector<mlir::DictionaryAttr> attributes;
-  for (const auto &[name, value] : sema.function.taps.list) {
+  for (const auto &[name, value, place] : sema.function.taps.list) {
     llvm::SmallVector<mlir::NamedAttribute> own;
     if (isEntry) {
       own.push_back(sema.builder.getNamedAttr(attributes::name, sema.builder.getStringAttr(name)));
-      own.push_back(sema.builder.getNamedAttr(attributes::tap, sema.builder.getUnitAttr()));
+      own.push_back(
+          sema.builder.getNamedAttr(attributes::tap, sema.builder.getStringAttr(placeText(place))));
     }
     attributes.push_back(sema.builder.getDictionaryAttr(own));
     types.push_back(value.getType());
@@ -65,7 +70,7 @@ void buildReturn(Sema &sema, mlir::func::FuncOp function, SourceRange place,
   // All at once: each insertion makes a new type of the function.
   llvm::SmallVector<unsigned> places(types.size(), function.getNumResults());
   (void)function.insertResults(places, types, attributes);
-  mlir::func::ReturnOp::create(sema.builder, locate(sema, place, "return"), results);
+  mlir::func::ReturnOp::create(sema.builder, locate(sema, range, "return"), results);
 }
 
 } // namespace attn::frontend

@@ -15,7 +15,7 @@ void tapCall(Sema &sema, const Instance &instance, mlir::func::CallOp call,
              const llvm::Twine &name);
 
 /// Ends `function` with its results and its taps.
-void buildReturn(Sema &sema, mlir::func::FuncOp function, SourceRange place,
+void buildReturn(Sema &sema, mlir::func::FuncOp function, SourceRange range,
                  std::vector<mlir::Value> results);
 
 } // namespace attn::frontend

@@ -13,3 +13,6 @@ for line, row in zip(lines, report["results"]):
     assert shown[1] == row["call"] and shown[2] == row["output"], (line, row)
     assert shown[3] == ", ".join(map(str, row["shape"])) and not row["past_bound"], (line, row)
     assert shown[4] == f"{row['max_abs']:.2e}" and shown[5] == f"{row['relative_l2']:.2e}" and row["relative_l2"] <= report["bound"], (line, row)
+    assert row["entry"] == row["call"].split()[0] and row["least"] < row["greatest"], row
+    # What computes an intermediate: the outputs of the entry itself have no place.
+    assert bool(re.search(r"fashion_vit.attn:\d+:\d+$", row["at"])) == (row["output"] != row["entry"]), row
