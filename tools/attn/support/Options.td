@@ -16,7 +16,7 @@ def verify : SubCommand<"verify", "Compare compiled code with the reference inte
 def explain : SubCommand<"explain", "Say what was fused, which lowering was chosen for each op, and why",
                          "attn explain SPEC|ARTIFACT [--target LEVEL] [--set-size DIM=N] [--run FILE] [--json]">;
 def explore : SubCommand<"explore", "Write a page for a browser: the attention, kernels, model and memory, or what differs between two",
-                         "attn explore SPEC|ARTIFACT [SPEC|ARTIFACT] [--target LEVELS] [--set-size DIM=N] [--run FILE ...] [-o FILE]">;
+                         "attn explore SPEC|ARTIFACT [SPEC|ARTIFACT] [--target LEVELS] [--set-size DIM=N] [--run FILE ...] [--export FORM] [-o FILE]">;
 def diff : SubCommand<"diff", "Say what became otherwise of the kernels of two specs, or of one for two targets",
                       "attn diff SPEC|ARTIFACT|JSON [SPEC|ARTIFACT|JSON] [--target LEVELS] [--set-size DIM=N] [--json]">;
 def inspect : SubCommand<"inspect", "Show what an artifact or a checkpoint holds, without running it",
@@ -98,6 +98,7 @@ def map_image : Switch<"map-image", [run], "Draw the pictures that went in befor
 
 defm kernel_code : Valued<"code", [explain], "Show the machine code of one kernel with the lines of the spec that it comes from", "KERNEL", options_Comparison>;
 defm line : Valued<"line", [explain], "Of --code what one line of the spec became, `27` or `vit.attn:27`", "LINE", options_Comparison>;
+defm export_form : Valued<"export", [explore], "Write the model's graphs for another tool instead of a page: model-explorer, the JSON of Google's Model Explorer", "FORM", options_Comparison>;
 defm run_file : Valued<"run", [explain, explore], "Show what each kernel took in a run that `attn bench --profile --json` wrote to FILE (`-`: standard input), the slowest first, at its sizes; of explore, and the differences that `attn verify --json` did, any number of times", "FILE", options_Comparison>;
 def values : Switch<"values", [check], "Show of each tensor of --weights its least, greatest and mean value, NaN and outliers", options_Comparison>;
 defm against : Valued<"against", [verify], "Compare with this .npy file instead of the reference interpreter", "FILE", options_Comparison>;

@@ -3,6 +3,7 @@
 // `attn explore`: a page that shows what became of a spec, or of two.
 #include "Verbs.h"
 #include "tools/attn/explain/ExplanationDiff.h"
+#include "tools/attn/explain/ModelExplorer.h"
 #include "tools/attn/explain/Page.h"
 #include "tools/attn/support/Files.h"
 #include "tools/attn/support/Report.h"
@@ -16,9 +17,28 @@ using namespace llvm;
 namespace attn::tool {
 
 /// "vit.html" of "specs/vit.attn".
-static std::string pageName(const opt::InputArgList &args, StringRef spec) {
-  std::string own = sys::path::stem(spec).str() + ".html";
+static std::string outputName(const opt::InputArgList &args, StringRef spec, StringRef extension) {
+  std::string own = (sys::path::stem(spec) + extension).str();
   return args.getLastArgValue(OPT_o, own).str();
+}
+
+/// Writes what another tool reads.
+static int exportGraphs(const opt::InputArgList &args, ArrayRef<std::string> files) {
+  StringRef form = args.getLastArgValue(OPT_export_form);
+  if (form != "model-explorer")
+    return fail(Usage, "`--export " + form + "`: expected model-explorer");
+  if (files.size() != 1)
+    return fail(Usage, "`--export` takes one spec");
+  json::Object explanation;
+  if (int code = explainFile(args, files[0], /*withCode=*/false, explanation))
+    return code;
+  std::string text, name = outputName(args, files[0], ".json");
+  raw_string_ostream(text) << json::Value(modelExplorerGraphs(explanation)) << '\n';
+  if (int code = writeOutput(name, text))
+    return code;
+  if (name != "-")
+    outs() << name << ": " << sizeText(text.size()) << "; open it in Model Explorer\n";
+  return Ok;
 }
 
 int runExplore(const opt::InputArgList &args) {
@@ -26,6 +46,8 @@ int runExplore(const opt::InputArgList &args) {
   if (files.empty() || files.size() > 2)
     return fail(Usage, "expected one spec or two, not " + std::to_string(files.size()),
                 "of two, or of one for two targets, the page shows the difference, too");
+  if (args.hasArg(OPT_export_form))
+    return exportGraphs(args, files);
   std::string page = pageWithoutData();
   if (page.empty())
     return fail(Environment, "this `attn` was built without the page that `attn explore` fills",
@@ -48,7 +70,7 @@ int runExplore(const opt::InputArgList &args) {
   if (targets.size() == 2)
     found = difference(targets[0], targets[1]);
   std::string filled = fillPage(empty->getBuffer(), std::move(explanations), std::move(found)),
-              name = pageName(args, files[0]);
+              name = outputName(args, files[0], ".html");
   if (int code = writeOutput(name, filled))
     return code;
   if (name != "-")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Opens a trace with speedscope's own importer (npm's package of that name), which its bundle keeps
-// to itself, and prints each thread: its name, and its calls in their order, indented by depth.
+// to itself, and prints each thread: its name, its calls in their order, indented by depth, and the
+// depth of the deepest.
 //
 // usage: node speedscope.mjs PACKAGE TRACE.json
 import fs from 'node:fs';
@@ -33,9 +34,12 @@ context.modules.forEach(attempt);
 const {profiles} = context.importTrace(JSON.parse(fs.readFileSync(trace, 'utf8')));
 for (const profile of profiles) {
   console.log(profile.getName());
-  let depth = 0;
-  profile.forEachCall(
-      (node) => console.log(' '.repeat(2 * ++depth) + node.frame.name), () => --depth);
+  let depth = 0, deepest = 0;
+  profile.forEachCall((node) => {
+    deepest = Math.max(deepest, ++depth);
+    console.log(' '.repeat(2 * depth) + node.frame.name);
+  }, () => --depth);
+  console.log(`deepest: ${deepest}`);
   if (depth)
     throw new Error(`${depth} calls do not end`);
 }
