@@ -108,6 +108,25 @@ std::optional<int64_t> AssumedSizes::of(Value index) {
   });
 }
 
+std::optional<SizePolynomial> AssumedSizes::polynomialOf(Value index) {
+  if (std::optional<int64_t> known = constantIndex(index))
+    return SizePolynomial(*known);
+  if (auto argument = dyn_cast<BlockArgument>(index)) {
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto dim = function
+                   ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), attributes::dim)
+                   : StringAttr();
+    return dim ? std::optional(SizePolynomial::dim(dim)) : std::nullopt;
+  }
+  Operation *op = index.getDefiningOp();
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+    return std::nullopt;
+  auto a = polynomialOf(op->getOperand(0)), b = polynomialOf(op->getOperand(1));
+  if (!a || !b)
+    return std::nullopt;
+  return isa<arith::AddIOp>(op) ? *a + *b : isa<arith::SubIOp>(op) ? *a - *b : *a * *b;
+}
+
 std::optional<int64_t> AssumedSizes::product(Value buffer, int64_t begin, int64_t end) {
   ArrayRef<int64_t> sizes = cast<MemRefType>(buffer.getType()).getShape();
   auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>();

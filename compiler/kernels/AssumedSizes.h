@@ -5,6 +5,7 @@
 #pragma once
 
 #include "compiler/transforms/OutlineKernel.h"
+#include "compiler/transforms/SizePolynomial.h"
 #include <optional>
 #include <string>
 
@@ -24,6 +25,8 @@ public:
   static std::optional<int64_t> inCaller(mlir::Value index);
   /// The size of an index inside of the function; none where it depends on what is not known.
   static std::optional<int64_t> of(mlir::Value index);
+  /// The same, of dims that its arguments are, and numbers.
+  static std::optional<SizePolynomial> polynomialOf(mlir::Value index);
   /// The product of the dims [begin, end) of a kernel's buffer.
   static std::optional<int64_t> product(mlir::Value buffer, int64_t begin, int64_t end);
   /// " at B = 4, T = 1024": of the function that an op is in. Empty where all is known.

@@ -8,6 +8,7 @@
 #include "compiler/kernels/KernelFacts.h"
 #include "compiler/kernels/LinearShape.h"
 #include "compiler/kernels/Loops.h"
+#include "compiler/kernels/MaskFormula.h"
 #include "dialect/AttnDialect.h"
 #include "dialect/Choices.h"
 #include "dialect/Locations.h"
@@ -205,6 +206,8 @@ static std::string describe(AttentionKernelOp op) {
     if (!hook->empty())
       facts.add(name, wordsOfHook(*hook));
   facts.add("terms", termsOf(op));
+  if (auto formula = maskFormula(op))
+    facts.add("formula", std::move(*formula));
   // Of a mask, the tiles that it leaves say how much is done (MaskVerdicts.h).
   std::string done = op.getMask().empty() ? pairWork(op, std::nullopt) : "";
   size_t positions = batch + 2;

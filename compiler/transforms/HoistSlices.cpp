@@ -3,6 +3,7 @@
 // The patterns of HoistSlices.h: for each op that a slice can pass, what of its operands is still
 // needed.
 #include "compiler/transforms/HoistSlices.h"
+#include "dialect/Locations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -155,7 +156,9 @@ static void shiftPosition(OpBuilder &builder, SliceOp slice, Block &hook, unsign
     position.replaceAllUsesWith(offset);
     return hook.eraseArgument(argument);
   }
-  auto whole = arith::AddIOp::create(builder, slice.getLoc(), position, offset);
+  auto named = dyn_cast<NameLoc>(position.getLoc());
+  Location loc = inWords(slice.getLoc(), named ? named.getName().getValue() : StringRef());
+  auto whole = arith::AddIOp::create(builder, loc, position, offset);
   position.replaceAllUsesExcept(whole, whole);
 }
 

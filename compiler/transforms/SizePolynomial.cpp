@@ -3,6 +3,8 @@
 // Arithmetic on sizes.
 #include "compiler/transforms/SizePolynomial.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
@@ -81,6 +83,23 @@ SizePolynomial SizePolynomial::dividedBy(int64_t divisor) const {
     if (int64_t quotient = coefficient / divisor)
       result.terms[monomial] = quotient;
   return result;
+}
+
+std::string SizePolynomial::text() const {
+  std::string text;
+  auto write = [&](bool areNegative) {
+    for (auto &[monomial, coefficient] : llvm::reverse(terms)) {
+      if ((coefficient < 0) != areNegative)
+        continue;
+      text += areNegative ? (text.empty() ? "-" : " - ") : (text.empty() ? "" : " + ");
+      int64_t size = std::abs(coefficient);
+      if (size != 1 || monomial.empty())
+        text += std::to_string(size) + (monomial.empty() ? "" : " * ");
+      text += llvm::join(monomial, " * ");
+    }
+  };
+  write(/*areNegative=*/false), write(/*areNegative=*/true);
+  return text.empty() ? "0" : text;
 }
 
 bool SizePolynomial::isConstant() const {

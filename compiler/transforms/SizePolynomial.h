@@ -55,6 +55,8 @@ public:
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Location loc,
                    llvm::function_ref<mlir::Value(llvm::StringRef)> dim) const;
 
+  /// As the spec writes it, what is taken away at the end: `2 * B * T - 3`.
+  std::string text() const;
   /// As attn.cost has it: `[[151296, "B"], [3]]`.
   mlir::ArrayAttr attribute(mlir::Builder builder) const;
 

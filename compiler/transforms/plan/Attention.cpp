@@ -117,12 +117,21 @@ static void cloneHook(OpBuilder &builder, Region &from, Region &to, size_t own,
   OpBuilder::InsertionGuard guard(builder);
   Block &old = from.front();
   SmallVector<Type> types;
+  SmallVector<Location> locs;
+  auto argument = [&](Type type, Location loc) { types.push_back(type), locs.push_back(loc); };
+  auto like = [&](size_t number) { return old.getArgument(number).getLoc(); };
+  size_t oldKey = own + axes.batch.size() + axes.rows.size();
+  Type index = builder.getIndexType();
   for (size_t i = 0; i < own; ++i)
-    types.push_back(old.getArgument(i).getType());
-  types.append(axes.batch.size() + 1 + hasKey, builder.getIndexType());
-  llvm::append_range(types, captures.getTypes());
-  Block *block =
-      builder.createBlock(&to, {}, types, SmallVector<Location>(types.size(), from.getLoc()));
+    argument(old.getArgument(i).getType(), like(i));
+  for (int64_t axis : axes.batch)
+    argument(index, like(own + axis));
+  argument(index, axes.rows.size() == 1 ? like(own + axes.rows.front()) : from.getLoc());
+  if (hasKey)
+    argument(index, like(oldKey));
+  for (auto [number, capture] : llvm::enumerate(captures))
+    argument(capture.getType(), like(oldKey + hasKey + number));
+  Block *block = builder.createBlock(&to, {}, types, locs);
   IRMapping mapping = scalars;
   for (size_t i = 0; i < own; ++i)
     mapping.map(old.getArgument(i), block->getArgument(i));
@@ -132,7 +141,6 @@ static void cloneHook(OpBuilder &builder, Region &from, Region &to, size_t own,
   for (int64_t axis : axes.rows)
     mapping.map(old.getArgument(own + axis), block->getArgument(next));
   ++next;
-  size_t oldKey = own + axes.batch.size() + axes.rows.size();
   if (hasKey)
     mapping.map(old.getArgument(oldKey), block->getArgument(next++));
   for (BlockArgument capture : old.getArguments().drop_front(oldKey + hasKey))

@@ -83,10 +83,12 @@ mlir::Block &AttentionRegions::add(Part part) {
     block.addArgument(f32, loc);
   if (part == Cap)
     return block;
-  for (size_t i = 0; i < queryAxes.size() + (part != Sink); ++i)
-    block.addArgument(index, loc);
-  for (mlir::Value tensor : captures)
-    block.addArgument(tensor.getType(), loc);
+  for (const Axis &axis : queryAxes)
+    block.addArgument(index, named(axis.name == rowAxis ? "i" : axisLabel(axis.name).lower()));
+  if (part != Sink)
+    block.addArgument(index, named("j"));
+  for (auto [tensor, name] : llvm::zip_equal(captures, captureNames))
+    block.addArgument(tensor.getType(), named(name));
   return block;
 }
 
@@ -97,14 +99,20 @@ AttentionRegions::Part AttentionRegions::partOf(mlir::Block *block) const {
   llvm_unreachable("a region of this attention");
 }
 
-mlir::Value AttentionRegions::capture(mlir::Block *block, mlir::Value tensor) {
+mlir::Location AttentionRegions::named(llvm::StringRef name) const {
+  return name.empty() ? loc
+                      : mlir::NameLoc::get(mlir::StringAttr::get(loc.getContext(), name), loc);
+}
+
+mlir::Value AttentionRegions::capture(mlir::Block *block, mlir::Value tensor,
+                                      llvm::StringRef name) {
   auto found = llvm::find(captures, tensor);
   unsigned at = found - captures.begin();
   if (found == captures.end()) {
-    captures.push_back(tensor);
+    captures.push_back(tensor), captureNames.push_back(name.str());
     for (unsigned part = 0; part < blocks.size(); ++part)
       if (blocks[part] && part != Cap)
-        blocks[part]->addArgument(tensor.getType(), loc);
+        blocks[part]->addArgument(tensor.getType(), named(name));
   }
   return block->getArgument(block->getNumArguments() - captures.size() + at);
 }
@@ -159,7 +167,7 @@ void AttentionRegions::finish() {
     for (unsigned part = 0; part < blocks.size(); ++part)
       if (takesIt(part))
         blocks[part]->eraseArgument(argumentOf(*blocks[part]));
-    captures.erase(captures.begin() + at);
+    captures.erase(captures.begin() + at), captureNames.erase(captureNames.begin() + at);
   }
 }
 

@@ -28,8 +28,9 @@ public:
   mlir::Block &add(Part part);
   /// Takes a region away again.
   void drop(Part part) { blocks[part].reset(); }
-  /// A tensor of the model, as an argument of the region that `block` is.
-  mlir::Value capture(mlir::Block *block, mlir::Value tensor);
+  /// A tensor of the model, which the spec calls `name`, as an argument of the region that `block`
+  /// is.
+  mlir::Value capture(mlir::Block *block, mlir::Value tensor, llvm::StringRef name = {});
   /// The position along an axis in the region that `block` is; null where that has none.
   mlir::Value positionAlong(mlir::Block *block, llvm::StringRef axis) const;
   /// The positions of the query's axes, then the key's; a sink has none of the latter.
@@ -62,7 +63,11 @@ private:
   /// Which of the regions `block` is.
   Part partOf(mlir::Block *block) const;
 
+  /// A location of an argument that hooks know by a name; there may be none.
+  mlir::Location named(llvm::StringRef name) const;
+
   std::array<std::unique_ptr<mlir::Block>, 5> blocks;
+  llvm::SmallVector<std::string> captureNames; ///< Of `captures`.
 };
 
 } // namespace attn::frontend

@@ -311,7 +311,7 @@ static bool isConstantOfQuery(mlir::Value tensor, llvm::ArrayRef<FormulaValue> i
   return true;
 }
 
-static FormulaValue readElement(Formula &formula, mlir::Value tensor,
+static FormulaValue readElement(Formula &formula, mlir::Value tensor, llvm::StringRef name,
                                 llvm::ArrayRef<FormulaValue> indices) {
   auto type = llvm::cast<mlir::RankedTensorType>(tensor.getType());
   bool isVector = static_cast<int64_t>(indices.size()) < type.getRank();
@@ -331,7 +331,7 @@ static FormulaValue readElement(Formula &formula, mlir::Value tensor,
   llvm::SmallVector<mlir::Value> positions;
   for (const FormulaValue &index : indices)
     positions.push_back(formula.position(index));
-  mlir::Value captured = formula.regions->capture(b.getInsertionBlock(), tensor);
+  mlir::Value captured = formula.regions->capture(b.getInsertionBlock(), tensor, name);
   mlir::Value element = ElementOp::create(b, formula.loc, result, captured, positions);
   return {kind, 0, element, Side::Pair, {}, feature};
 }
@@ -349,15 +349,16 @@ static std::vector<FormulaValue> liftedIndices(const Formula &formula, mlir::Val
 }
 
 FormulaValue formulaTensor(Formula &formula, const PathExpr &path) {
-  auto own = formula.tensors.find(path.path.str());
+  std::string name = path.path.str();
+  auto own = formula.tensors.find(name);
   mlir::Value tensor =
       own == formula.tensors.end() ? tensorInScope(formula.sema, path) : own->second;
   auto type = llvm::cast<mlir::RankedTensorType>(tensor.getType());
-  size_t lifted = formula.lifted.count(path.path.str()) ? formula.lifted[path.path.str()] : 0;
+  size_t lifted = formula.lifted.count(name) ? formula.lifted[name] : 0;
   bool isVector = type.getRank() == static_cast<int64_t>(lifted) + 1 &&
                   type.getElementType().isF32() && !type.isDynamicDim(type.getRank() - 1);
   if (formula.isScore() && isVector)
-    return readElement(formula, tensor, liftedIndices(formula, tensor, lifted));
+    return readElement(formula, tensor, name, liftedIndices(formula, tensor, lifted));
   if (formula.isSink) { // of the query alone: its axes say where
     std::vector<FormulaValue> indices;
     for (const Axis &axis : axesOfValue(tensor))
@@ -367,9 +368,8 @@ FormulaValue formulaTensor(Formula &formula, const PathExpr &path) {
           break;
         }
     if (static_cast<int64_t>(indices.size()) == type.getRank())
-      return readElement(formula, tensor, indices);
+      return readElement(formula, tensor, name, indices);
   }
-  std::string name = path.path.str();
   formula.sema.report
       .error(DiagCode::IndexCount, path.range, "`" + name + "` is a tensor, not a number")
       .says("this is " + showAxes(axesOfValue(tensor)))
@@ -436,7 +436,7 @@ FormulaValue formulaIndex(Formula &formula, const IndexExpr &expr) {
     if (!checkIndex(formula, expr, *index, indices.back(), axis, name))
       return {};
   }
-  return readElement(formula, tensor, indices);
+  return readElement(formula, tensor, name, indices);
 }
 
 } // namespace attn::frontend

@@ -323,7 +323,7 @@ static mlir::Value absolute(mlir::OpBuilder &inner, const AttentionRegions &regi
                           0);
   };
   mlir::Value before = arith::SubIOp::create(inner, regions.loc, size(regions.key), size(rows));
-  return arith::AddIOp::create(inner, regions.loc, before, row);
+  return arith::AddIOp::create(inner, inWords(regions.loc, "i"), before, row);
 }
 
 std::map<std::string, FormulaValue> positionsOf(Sema &sema, const AttentionRegions &regions,
@@ -346,7 +346,8 @@ std::map<std::string, FormulaValue> positionsOf(Sema &sema, const AttentionRegio
                 rest = regions.positionAlong(block, regions.rest.name),
                 size = arith::ConstantIndexOp::create(inner, regions.loc, regions.rest.size);
     mlir::Value first = arith::MulIOp::create(inner, regions.loc, group, size);
-    name(regions.heads, arith::AddIOp::create(inner, regions.loc, first, rest));
+    mlir::Location loc = inWords(regions.loc, axisLabel(regions.heads.name).lower());
+    name(regions.heads, arith::AddIOp::create(inner, loc, first, rest));
   }
   for (auto [axis, value] : llvm::zip(regions.queryAxes, positions))
     if (axis.name == regions.rowAxis) {
