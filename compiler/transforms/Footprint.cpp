@@ -47,6 +47,8 @@ SizePolynomial Footprints::sizeOf(OpFoldResult size) {
 }
 
 SizePolynomial Footprints::sizeOf(Value value) {
+  if (auto size = known.find(value); size != known.end())
+    return size->second;
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
     return SizePolynomial(constant.getSExtValue());

@@ -29,14 +29,17 @@ class Footprints {
 public:
   /// The footprint of a memref.
   Footprint of(mlir::Value buffer);
-
-private:
-  /// A size of a buffer, as a sum of products of what is none.
-  SizePolynomial sizeOf(mlir::OpFoldResult size);
-  /// The same of a value that is computed.
+  /// Takes a value for this size from now on, that of a loop's index in one of its turns.
+  void set(mlir::Value value, const SizePolynomial &size) { known[value] = size; }
+  /// A size as a sum of products of what is none.
   SizePolynomial sizeOf(mlir::Value value);
 
+private:
+  /// The same of a size of a buffer.
+  SizePolynomial sizeOf(mlir::OpFoldResult size);
+
   llvm::DenseMap<mlir::Value, size_t> numbers; ///< Of what is no sum or product.
+  llvm::DenseMap<mlir::Value, SizePolynomial> known;
 };
 
 /// Whether two footprints in one memory have no byte in common: one lies behind the other, or

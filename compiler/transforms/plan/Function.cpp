@@ -3,6 +3,7 @@
 // A function on tensors -> one on pointers, op by op.
 #include "compiler/transforms/plan/Function.h"
 #include "compiler/transforms/plan/Buffers.h"
+#include "compiler/transforms/plan/DataFlow.h"
 #include "compiler/transforms/plan/InPlace.h"
 #include "compiler/transforms/plan/Ops.h"
 #include "compiler/transforms/plan/Places.h"
@@ -122,6 +123,8 @@ LogicalResult planFunction(ModulePlan &module, func::FuncOp source) {
       return failure();
   recordInPlace(plan, result);
   func::ReturnOp::create(plan.builder, result.getLoc());
+  if (module.op->hasAttr(attributes::sizes))
+    describeFlow(plan);
   module.frames[source.getSymName()] =
       plan.frame.resolve([&](StringRef name) { return plan.dim(name); });
   return success();

@@ -12,6 +12,9 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include <map>
+#include <optional>
+#include <string>
 
 namespace attn::planning {
 
@@ -21,6 +24,27 @@ namespace func = mlir::func;
 struct RoutedRows {
   SizePolynomial most; ///< All choices of all rows.
   int64_t experts;
+};
+
+/// What a planned function reads and writes of what it is called with.
+struct FlowSummary {
+  /// What is done with an argument or a cache, and how many bytes of it that concerns at most.
+  struct Use {
+    bool isRead = false, isWritten = false;
+    std::optional<SizePolynomial> bytes = {};
+
+    /// Notes that so many bytes are read or written.
+    void addRead(const std::optional<SizePolynomial> &some) { isRead = true, add(some); }
+    void addWrite(const std::optional<SizePolynomial> &some) { isWritten = true, add(some); }
+
+  private:
+    void add(const std::optional<SizePolynomial> &some) {
+      if (some && (!bytes || (*some - *bytes).isNeverNegative()))
+        bytes = some;
+    }
+  };
+  std::map<unsigned, Use> arguments; ///< By their numbers.
+  std::map<std::string, Use> caches; ///< By their names.
 };
 
 /// The state of a module's plan. It lives as long as the pass runs on the module.
@@ -75,6 +99,8 @@ struct ModulePlan {
   llvm::StringMap<SizePolynomial> frames;
   /// Of every planned function, (result, argument) that may be passed the same place.
   llvm::StringMap<SmallVector<std::pair<unsigned, unsigned>>> inPlace;
+  /// Of every planned function, where flow is described (DataFlow.h).
+  llvm::StringMap<FlowSummary> flows;
   llvm::StringSet<> readStates;       ///< Which more than products read.
   llvm::StringSet<> readTables;       ///< Parameters that are read otherwise than row by row.
   llvm::StringMap<RoutedRows> routed; ///< By the name of the size of an expert's rows.

@@ -3,6 +3,7 @@
 // Lowered modules and remarks to one JSON object.
 #include "Explanation.h"
 
+#include "Graphs.h"
 #include "compiler/emit/Describe.h"
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/kernels/AssumedSizes.h"
@@ -62,12 +63,16 @@ public:
   json::Object cost(StringRef name, StringRef kernel);
   /// What each entry runs, in order.
   json::Array entries();
+  /// How data flows in each entry and block, of the kernels that cost() was asked for.
+  json::Array graphs(const json::Array &kernels);
   /// The buffers of each function's frame.
   json::Array frames();
   /// Where weights lie in the packed block.
   json::Array slots();
 
 private:
+  /// What a function runs by itself, in order.
+  SmallVector<FunctionStep> ownSteps(mlir::func::FuncOp function);
   json::Array stepsOf(mlir::func::FuncOp function);
   json::Object frameOf(mlir::func::FuncOp function, mlir::DictionaryAttr frame);
 
@@ -108,32 +113,51 @@ static std::optional<int64_t> tripCount(mlir::scf::ForOp loop) {
   return *to > *from ? divideCeil(*to - *from, *step) : 0;
 }
 
-json::Array Lowered::stepsOf(mlir::func::FuncOp function) {
-  json::Array steps;
-  auto add = [&](mlir::Operation *op, StringRef name, json::Array own) {
+SmallVector<FunctionStep> Lowered::ownSteps(mlir::func::FuncOp function) {
+  SmallVector<FunctionStep> steps;
+  auto add = [&](mlir::Operation *op, StringRef name, bool isBlock) {
     std::optional<int64_t> calls = 1;
     for (auto loop = op->getParentOfType<mlir::scf::ForOp>(); loop;
          loop = loop->getParentOfType<mlir::scf::ForOp>()) {
       std::optional<int64_t> trips = tripCount(loop);
       calls = calls && trips ? std::optional(*calls * *trips) : std::nullopt;
     }
-    json::Object step{{"function", name.str()}, {"calls", nullptr}};
-    if (calls)
-      step["calls"] = *calls;
-    if (!own.empty())
-      step["steps"] = std::move(own);
-    steps.push_back(std::move(step));
+    steps.push_back({name.str(), calls, isBlock});
   };
   // Kernels that are alike have one function: barriers say whose each call is.
   function.walk([&](mlir::Operation *op) {
     if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getCost())
-      add(op, countedWith.lookup(*barrier.getCost()), {});
+      add(op, countedWith.lookup(*barrier.getCost()), /*isBlock=*/false);
     else if (auto call = dyn_cast<mlir::func::CallOp>(op))
-      if (auto callee = module.lookupSymbol<mlir::func::FuncOp>(call.getCallee()))
-        if (json::Array own = stepsOf(callee); !own.empty())
-          add(op, callee.getSymName(), std::move(own));
+      if (auto callee = module.lookupSymbol<mlir::func::FuncOp>(call.getCallee());
+          callee && !ownSteps(callee).empty())
+        add(op, callee.getSymName(), /*isBlock=*/true);
   });
   return steps;
+}
+
+json::Array Lowered::stepsOf(mlir::func::FuncOp function) {
+  json::Array steps;
+  for (const FunctionStep &own : ownSteps(function)) {
+    json::Object step{{"function", own.function}, {"calls", nullptr}};
+    if (own.calls)
+      step["calls"] = *own.calls;
+    if (own.isBlock)
+      step["steps"] = stepsOf(module.lookupSymbol<mlir::func::FuncOp>(own.function));
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+json::Array Lowered::graphs(const json::Array &kernels) {
+  json::Array graphs;
+  auto sizeOf = [&](mlir::Attribute polynomial) { return sizes.of(polynomial); };
+  for (auto function : module.getOps<mlir::func::FuncOp>())
+    if (SmallVector<FunctionStep> steps = ownSteps(function); !steps.empty())
+      if (json::Object graph = describeGraph(function, steps, {module, kernels, sizeOf});
+          !graph.empty())
+        graphs.push_back(std::move(graph));
+  return graphs;
 }
 
 json::Array Lowered::entries() {
@@ -267,10 +291,12 @@ json::Object explain(Spec &spec, const CompileOptions &options, ArrayRef<Staged>
   for (const Staged &staged : lowered) {
     Lowered own(*staged.module, sizes);
     json::Array kernels = describeKernels(staged.target, own, remarks, isShown);
+    json::Array graphs = own.graphs(kernels);
     targets.push_back(json::Object{{"name", staged.target},
                                    {"kind", staged.level ? "cpu" : "gpu"},
                                    {"kernels", std::move(kernels)},
                                    {"entries", own.entries()},
+                                   {"graphs", std::move(graphs)},
                                    {"weights", own.slots()},
                                    {"memory", own.frames()}});
   }
