@@ -10,11 +10,13 @@
 #include "compiler/cpu/linear/Linear.h"
 #include "compiler/kernels/AssumedSizes.h"
 #include "compiler/kernels/KernelFacts.h"
+#include "compiler/kernels/KernelLoops.h"
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/kernels/TileRows.h"
 #include "compiler/transforms/KernelChoice.h"
 #include "compiler/transforms/OutlineKernel.h"
 #include "dialect/Attributes.h"
+#include "dialect/Reasons.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -78,6 +80,8 @@ struct TilePass : attn::impl::TilePassBase<TilePass> {
       auto tiles = tile(inside, CpuTiling(*target, outlined.worker(), outlined.workers(), pieces));
       if (failed(tiles))
         return signalPassFailure();
+      if (wantsReasons(inside))
+        facts.add("loops", describeLoops(outlined.function, inside));
       remarkTiled(inside, target->name, what + "; " + *tiles);
       if (Attribute share = inside->getAttr(attributes::liveShare); share && cost)
         cost->setAttr(attributes::liveShare, share);

@@ -266,6 +266,10 @@ static json::Array describeKernels(StringRef target, Lowered &lowered, const Rem
         described[member.first] = std::move(member.second);
       facts.erase("cost");
     }
+    if (auto loops = facts.find("loops"); loops != facts.end()) {
+      described["loops"] = std::move(loops->second);
+      facts.erase(loops);
+    }
     described["text"] = json::fixUTF8(kernel.text);
     described["facts"] = std::move(facts);
     json::Array reasons;
