@@ -341,9 +341,13 @@ std::optional<llvm::json::Object> MaskWriter::write() {
   if (!isSaid || !offset || !queries || !keys)
     return std::nullopt;
   llvm::json::Array positions;
-  for (Value batch : names.drop_back(2))
-    if (auto known = named.find(batch); known != named.end())
-      positions.push_back(known->second);
+  for (Value batch : names.drop_back(2)) {
+    StringRef name = wordOf(cast<BlockArgument>(batch));
+    if (name == "i") // rows are heads of a group
+      return std::nullopt;
+    if (!name.empty())
+      positions.push_back(name.str());
+  }
   for (StringRef name : further)
     positions.push_back(name.str());
   positions.push_back("i"), positions.push_back("j");

@@ -12,7 +12,8 @@ namespace attn {
 
 /// The mask of an attention as the fact `formula` of tools/attn/EXPLAIN.md. Dims that are known
 /// only when running go by their names, while AssumedSizes are written to the kernel's function.
-/// None where there is no mask, or where it has something that no formula says.
+/// None where there is no mask, where it has something that no formula says, or where the
+/// kernel's rows are no positions of queries but heads.
 std::optional<llvm::json::Object> maskFormula(AttentionKernelOp op);
 
 } // namespace attn
