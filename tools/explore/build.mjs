@@ -26,16 +26,20 @@ const options = {
 const bundle = (file) => build({...options, entryPoints: [file], format: 'iife'}).catch(() => process.exit(1));
 const script = await bundle('src/main.tsx'), style = await bundle('src/style.css');
 
-// The packages that the bundle has parts of, with their licences.
+// The packages that the bundle has parts of, with their licences; and what these depend on, for some bring it in one file.
 const used = new Set();
 for (const input of Object.keys(script.metafile.inputs)) {
   const folder = input.match(/^node_modules\/(@[^/]+\/)?[^/]+/)?.[0];
   if (folder)
     used.add(folder);
 }
+const described = (folder) => JSON.parse(fs.readFileSync(`${folder}/package.json`, 'utf8'));
+for (const folder of used)
+  for (const name of Object.keys(described(folder).dependencies ?? {}))
+    used.add(`node_modules/${name}`);
 const escape = (text) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;');
 const licences = [...used].sort().map((folder) => {
-  const {name, version, license} = JSON.parse(fs.readFileSync(`${folder}/package.json`, 'utf8'));
+  const {name, version, license} = described(folder);
   const file = fs.readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
   if (!file)
     throw new Error(`${folder} has no file with its licence`);
