@@ -96,10 +96,12 @@ defm map_row : Valued<"map-row", [run], "Draw one query of a map", "N", options_
 defm map_grid : Valued<"map-grid", [run], "Draw the last Y * X keys of that query (0) as the patches of a picture", "YxX", options_Maps>;
 def map_image : Switch<"map-image", [run], "Draw the pictures that went in before their maps", options_Maps>;
 
-defm kernel_code : Valued<"code", [explain], "Show the machine code of one kernel with the lines of the spec that it comes from", "KERNEL", options_Comparison>;
+defm kernel_code : Valued<"code", [explain], "Show the loops of one kernel, and its machine code with the lines of the spec that it comes from", "KERNEL", options_Comparison>;
 defm line : Valued<"line", [explain], "Of --code what one line of the spec became, `27` or `vit.attn:27`", "LINE", options_Comparison>;
 defm export_form : Valued<"export", [explore], "Write the model's graphs for another tool instead of a page: model-explorer, the JSON of Google's Model Explorer", "FORM", options_Comparison>;
 defm run_file : Valued<"run", [explain, explore], "Show what each kernel took in a run that `attn bench --profile --json` wrote to FILE (`-`: standard input), the slowest first, at its sizes; of explore, and the differences that `attn verify --json` did, any number of times", "FILE", options_Comparison>;
+def memory : Switch<"memory", [explain], "Show the plan of the workspace instead: buffers, their bytes, when they are needed, and what for", options_Comparison>;
+def parameters : Switch<"parameters", [explain], "Show instead where the spec binds each tensor, and how and where it is stored", options_Comparison>;
 def values : Switch<"values", [check], "Show of each tensor of --weights its least, greatest and mean value, NaN and outliers", options_Comparison>;
 defm against : Valued<"against", [verify], "Compare with this .npy file instead of the reference interpreter", "FILE", options_Comparison>;
 def each_tap : Switch<"each-tap", [verify], "Compare every named intermediate (`let`), too", options_Comparison>;

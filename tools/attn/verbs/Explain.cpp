@@ -6,6 +6,7 @@
 #include "tools/attn/build/Build.h"
 #include "tools/attn/build/LiveShares.h"
 #include "tools/attn/explain/Explanation.h"
+#include "tools/attn/explain/ExplanationTables.h"
 #include "tools/attn/explain/ExplanationText.h"
 #include "tools/attn/explain/KernelCode.h"
 #include "tools/attn/explain/MeasuredRun.h"
@@ -142,6 +143,7 @@ static int printKernelCode(const opt::InputArgList &args, json::Object &explanat
       continue;
     outs() << *target.getAsObject()->getString("name") << '\n';
     printKernel(*kernel, outs());
+    printLoops(*kernel, outs());
     if (!printCode(explanation, *kernel, line, outs()))
       return fail(Usage, "`--line " + line + "`: no instruction of this kernel is of it",
                   "the lines that it has are listed above");
@@ -156,6 +158,11 @@ int runExplain(const opt::InputArgList &args) {
   if (args.hasArg(OPT_line) && !args.hasArg(OPT_kernel_code))
     return fail(Usage, "`--line` has no effect without `--code`",
                 "`--code KERNEL --line 27`, for example");
+  bool showsMemory = args.hasArg(OPT_memory), showsParameters = args.hasArg(OPT_parameters);
+  bool showsCode = args.hasArg(OPT_kernel_code) && !args.hasArg(OPT_json);
+  if (showsMemory + showsParameters + showsCode + args.hasArg(OPT_json) > 1)
+    return fail(Usage, "`--memory`, `--parameters`, `--code` and `--json` each show something else",
+                "write one of them; `--json` has all but code");
   Remarks remarks;
   json::Object explanation;
   if (int code = isArtifact(path)
@@ -166,6 +173,10 @@ int runExplain(const opt::InputArgList &args) {
     printReasons(remarks, errs());
   if (args.hasArg(OPT_json))
     outs() << json::Value(std::move(explanation)) << '\n';
+  else if (showsMemory)
+    printMemory(explanation, outs());
+  else if (showsParameters)
+    printParameters(explanation, outs());
   else if (args.hasArg(OPT_kernel_code))
     return printKernelCode(args, explanation);
   else
