@@ -22,7 +22,7 @@ await withBrowser(async (open) => {
   assert.deepEqual(page.data.explanations, [own]);
   const kernel = attentionOf(own);
   const message = async () => (await page.locator('#mask-message').textContent()).replace(/\s+/g, ' ');
-  const counts = async () => /tiles (\S+) empty, (\S+) full, (\S+) tested/.exec(await message()).slice(1);
+  const counts = async () => /tiles? (\S+) empty, (\S+) full, (\S+) tested/.exec(await message()).slice(1);
 
   // Terms and instructions.
   const packed = await page.evaluate((name) => [...document.querySelectorAll('script.attn-code')].find(({dataset}) => dataset.function === name).textContent,

@@ -37,7 +37,7 @@ await withBrowser(async (open) => {
   const graph = page.locator('.graph');
 
   // Folding, by keyboard.
-  await page.getByRole('button', {name: 'Fold all'}).click();
+  await page.getByRole('button', {name: 'Fold all', exact: true}).click();
   assert.equal(await graph.locator('.node[aria-expanded=true]').count(), 0);
   const folded = await graph.locator('.node:not(.port)').count();
   assert.equal(folded, entry.steps.length);
@@ -55,7 +55,7 @@ await withBrowser(async (open) => {
 
   // Costs: shares of the top of the graph add up.
   await page.getByRole('radio', {name: 'share of operations'}).check();
-  await page.getByRole('button', {name: 'Fold all'}).click();
+  await page.getByRole('button', {name: 'Fold all', exact: true}).click();
   const shares = await graph.locator('.number').allTextContents();
   const sum = shares.reduce((all, text) => all + parseFloat(text), 0);
   assert(Math.abs(sum - 100) < 0.1 * shares.length, `${shares}`);

@@ -9,7 +9,7 @@ import { Reasons } from '../kernels/Reasons';
 import type { ViewProps } from '../main';
 import { Formula, TermButtons } from './Formula';
 import { MaskTiles } from './MaskTiles';
-import { termOf, termsOf } from './terms';
+import { termsOf } from './terms';
 
 /** The attentions of the entry, the one that takes most first. */
 function attentionsOf(shown: Shown): Kernel[] {
@@ -35,16 +35,15 @@ function OneAttention({ shown, kernel }: { shown: Shown; kernel: Kernel }) {
   const counts = useMemo(() => {
     const found = new Map<TermName, number>();
     for (const instruction of code ?? []) {
-      const own = instruction.text === undefined ? undefined : termOf(terms, instruction);
-      if (own)
-        found.set(own, (found.get(own) ?? 0) + 1);
+      if (instruction.part)
+        found.set(instruction.part, (found.get(instruction.part) ?? 0) + 1);
     }
     return found;
-  }, [code, terms]);
+  }, [code]);
   const paint = useMemo<Paint>(() => ({
-    classOf: (instruction: Instruction) => termOf(terms, instruction),
-    isLit: term && ((instruction: Instruction) => termOf(terms, instruction) === term),
-  }), [terms, term]);
+    classOf: ({ part }: Instruction) => part,
+    isLit: term && (({ part }: Instruction) => part === term),
+  }), [term]);
   const instructions = code?.filter(({ text }) => text !== undefined).length ?? 0;
   const { facts } = kernel;
   const total = worstFirst(shown).reduce((sum, one) => sum + weightOf(shown, one), 0);
@@ -75,7 +74,7 @@ function OneAttention({ shown, kernel }: { shown: Shown; kernel: Kernel }) {
       <Reasons reasons={kernel.reasons} />
       {code === undefined ? <p class="quiet">Unpacking its code …</p>
        : code.length === 0 ? <p class="quiet">The page has no machine code of {shown.target.name}.</p>
-       : <CodeView code={code} paint={paint} pick={(instruction) => setTerm(termOf(terms, instruction))} />}
+       : <CodeView code={code} paint={paint} pick={({ part }) => setTerm(part)} />}
     </section>
   </div>;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The terms of an attention: their names for people, and which instructions are of them.
-import type { Instruction, Kernel, Term, TermName } from '../data';
+// The terms of an attention, and their names for people.
+import type { Kernel, Term, TermName } from '../data';
 
 export const termTitles: Record<TermName, string> = {
   score: 'score', bias: 'bias', cap: 'cap', mask: 'mask', weight: 'weight', values: 'sum of values',
@@ -16,12 +16,4 @@ export function termsOf(kernel: Kernel): Term[] {
     ['score', text('score', 'scaled_dot')], ['bias', text('bias')], ['cap', text('cap')], ['mask', text('mask')], ['weight', 'softmax'], ['values', 'v'],
   ];
   return all.filter(([, words]) => words !== '').map(([term, words]) => ({ term, text: words, at: kernel.at ?? '' }));
-}
-
-/** The term that an instruction is of; of code that does not say so, by the place. */
-export function termOf(terms: Term[], instruction: Instruction): TermName | undefined {
-  if (instruction.part)
-    return instruction.part;
-  const same = terms.filter(({ at }) => at === instruction.at);
-  return same.length === 1 ? same[0].term : undefined;
 }

@@ -3,7 +3,6 @@
 // One kernel: what was fused, its facts, its loops, the roof over it, why something was not done, and its code beside the places
 // of the spec that it comes from.
 import { useMemo, useState } from 'preact/hooks';
-import { termOf, termsOf } from '../attention/terms';
 import { flopOf, type Instruction, isTimed, type Kernel, placeOf, type Shown, termAt, weightOf, worstFirst } from '../data';
 import { byteText, flopText, rateText, shareText, timeText } from '../format';
 import { CodeView, type Paint, useCode } from './CodeView';
@@ -34,17 +33,17 @@ export function KernelPage({ shown, kernel }: { shown: Shown; kernel: Kernel }) 
     return [...counts].sort(([, a], [, b]) => b - a);
   }, [code]);
   const colours = useMemo(() => new Map(places.slice(0, 6).map(([at], n) => [at, `place${n}`])), [places]);
-  const terms = useMemo(() => kernel.facts.kind === 'attention' ? termsOf(kernel) : undefined, [kernel]);
+  const isAttention = kernel.facts.kind === 'attention';
   const paint = useMemo<Paint>(() => ({
-    classOf: (instruction: Instruction) => terms ? termOf(terms, instruction) : colours.get(instruction.at ?? ''),
+    classOf: (instruction: Instruction) => isAttention ? instruction.part : colours.get(instruction.at ?? ''),
     isLit: place === undefined ? undefined : (instruction: Instruction) => (instruction.at ?? '') === place,
-  }), [terms, colours, place]);
+  }), [isAttention, colours, place]);
   const total = worstFirst(shown).reduce((sum, one) => sum + weightOf(shown, one), 0);
   const roof = roofOver(shown, kernel), flop = flopOf(shown, kernel);
   const all = places.reduce((sum, [, count]) => sum + count, 0);
   return <>
     <p class="crumbs"><a href="#kernels">Kernels</a> › {kernel.function}{' '}
-      {terms && <a href={`#attention/${encodeURIComponent(kernel.function)}`}>its attention</a>}</p>
+      {isAttention && <a href={`#attention/${encodeURIComponent(kernel.function)}`}>its attention</a>}</p>
     <div class="columns">
       <div class="stack">
         <section class="panel">
@@ -75,7 +74,7 @@ export function KernelPage({ shown, kernel }: { shown: Shown; kernel: Kernel }) 
            ? 'attn compile --emit=ptx prints it' : 'it came from what attn explain --json wrote'}.</p>
          : <>
            <div class="places" role="group" aria-label="Places in the spec">
-             {places.map(([at, count]) => <button key={at} type="button" class={terms ? '' : colours.get(at) ?? ''} aria-pressed={place === at}
+             {places.map(([at, count]) => <button key={at} type="button" class={isAttention ? '' : colours.get(at) ?? ''} aria-pressed={place === at}
                                                   onClick={() => setPlace(place === at ? undefined : at)}>
                <span class="number">{shareText(count / all)}</span> <span class="quiet">{placeOf(at) ? at : 'no place'}</span>{' '}
                <code>{termAt(shown.explanation, at)}</code></button>)}
