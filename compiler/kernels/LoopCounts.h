@@ -20,6 +20,7 @@ namespace attn {
 struct Extent {
   std::optional<int64_t> least, most;
 
+  /// Takes one more number in.
   void add(int64_t number);
   /// The number, where it was always the same.
   std::optional<int64_t> constant() const { return least == most ? least : std::nullopt; }
@@ -52,23 +53,30 @@ public:
   bool isDecided(mlir::Operation *choice) const { return !undecided.contains(choice); }
 
 private:
+  /// A number, where it is known; those of `outside`; those of values.
   using Number = std::optional<int64_t>;
   using Key = std::vector<Number>;
   using Environment = llvm::DenseMap<mlir::Value, Number>;
 
+  /// Finds what bounds, conditions and numbers are computed of: all, and of one value.
   void findRelevant(mlir::Operation *root);
   void markRelevant(mlir::Value value);
+  /// What of that an op with regions takes from around it.
   llvm::ArrayRef<mlir::Value> outside(mlir::Operation *op);
+  /// The number of a value, and of the result of an op.
   Number valueOf(mlir::Value value, const Environment &environment) const;
   Number compute(mlir::Operation *op, const Environment &environment) const;
   /// The ops of a block that are of use here.
   llvm::ArrayRef<mlir::Operation *> relevantOf(mlir::Block &block);
+  /// Runs a block so often, up to the ops with regions in it, which wait with their numbers; then
+  /// these, an op at a time with all that it was reached with.
   void run(mlir::Block &block, Environment &environment, double weight);
   void process(mlir::Operation *op);
   /// After how many turns a loop does the same again; 0 where that is not seen.
   int64_t periodOf(mlir::scf::ForOp loop) const;
   void processLoop(mlir::Operation *op, const Environment &outer, double weight);
   void processChoice(mlir::Operation *op, const Environment &outer, double weight);
+  /// Notes that nothing is known of what is inside.
   void markUnknown(mlir::Operation *op);
 
   Numbers numbers;

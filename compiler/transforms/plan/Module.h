@@ -38,6 +38,7 @@ struct FlowSummary {
     void addWrite(const std::optional<SizePolynomial> &some) { isWritten = true, add(some); }
 
   private:
+    /// Keeps the most bytes.
     void add(const std::optional<SizePolynomial> &some) {
       if (some && (!bytes || (*some - *bytes).isNeverNegative()))
         bytes = some;
