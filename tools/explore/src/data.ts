@@ -88,7 +88,7 @@ export interface Step {
 
 export interface Graph {
   function: string;
-  nodes: { id: number; kind: string; function?: string; text?: string; calls?: number | null; [member: string]: unknown }[];
+  nodes: { id: number; kind: string; function?: string; text?: string; calls?: number | null; weights?: string[] }[];
   edges: [number, number, { bytes?: number; later?: boolean }?][];
 }
 

@@ -25,6 +25,8 @@ const outputsOf = (run: Comparison | undefined, entry: string, call: string) =>
 
 /** As many steps as are shown at first. */
 const atFirst = 16;
+/** And as many nodes as are unfolded at once: their places take a while. */
+const mostAtOnce = 150;
 
 /** Unfolds the costliest block, and in it the costliest again, as long as the picture stays small. */
 function firstOpen(flow: Flow, measure: Measure): Set<string> {
@@ -55,6 +57,7 @@ function About({ node, explanation, whole, errors }: {
       </>)}
       {errors && <><dt>error</dt><dd>{errors.isNumber ? errorText(errors.worst) : 'no number'}, of {errors.outputs.map((own) => own.output).slice(0, 8).join(', ')}
         {errors.outputs.length > 8 && ' …'}</dd></>}
+      {node.weights && <><dt>weights</dt><dd>{node.weights.join(', ')}</dd></>}
       {place && <><dt>place</dt><dd><code>{place}</code></dd></>}
     </dl>
     {place && <pre>{lineAt(explanation, place)}</pre>}
@@ -94,7 +97,7 @@ function GraphOfEntry({ shown: { explanation, target, entry }, run, call }: { sh
     const share = node.amount[measure.colour] / whole[measure.colour];
     return { text: shareText(share), heat: share, bar: share };
   };
-  const blocks = [...allNodes(flow)].filter((node) => node.inside);
+  const nodes = [...allNodes(flow)], blocks = nodes.filter((node) => node.inside);
   return <>
     <div class="controls">
       {colours.length > 0 && <fieldset><legend>Coloured by</legend>{colours.map((own) => <label key={own}>
@@ -102,7 +105,7 @@ function GraphOfEntry({ shown: { explanation, target, entry }, run, call }: { sh
         {own === 'error' ? 'relative error' : 'share of ' + measures.find((one) => one.colour === own)!.name}</label>)}</fieldset>}
       {measure && <span>{measure.text(whole[measure.colour])} in all</span>}
       {blocks.length > 0 && <button type="button" onClick={() => setOpen(new Set())} disabled={open.size === 0}>Fold all</button>}
-      {blocks.length > 0 && blocks.length <= 40 && <button type="button" onClick={() => setOpen(new Set(blocks.map((node) => node.key)))}
+      {blocks.length > 0 && nodes.length <= mostAtOnce && <button type="button" onClick={() => setOpen(new Set(blocks.map((node) => node.key)))}
         disabled={open.size === blocks.length}>Unfold all</button>}
     </div>
     <div class="beside">

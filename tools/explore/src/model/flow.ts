@@ -16,6 +16,7 @@ export interface FlowNode {
   detail: string;
   calls: number | null; // by what is around it
   kernel?: Kernel;
+  weights?: string[]; // slots that it reads
   inside?: Flow; // of a block
   amount: { [measure in Measure]: number }; // of all calls of the entry together
 }
@@ -92,10 +93,13 @@ class Builder {
     const key = (id: number) => `${path}/${id}`;
     const nodes = graph.nodes.map((own): FlowNode => {
       if (!own.function)
-        return { key: key(own.id), kind: 'port', function: '', title: `${own.kind} ${own.text ?? ''}`, detail: '', calls: 1, amount: none() };
+        return {
+          key: key(own.id), kind: 'port', function: '', title: own.text && own.text !== own.kind ? `${own.kind} ${own.text}` : own.kind, detail: '',
+          calls: 1, amount: none(),
+        };
       const at = rest.findIndex((step) => step.function === own.function);
       const step = at < 0 ? { function: own.function, calls: own.calls ?? 1 } : rest.splice(at, 1)[0];
-      return this.node(step, key(own.id), name, factor);
+      return { ...this.node(step, key(own.id), name, factor), weights: own.weights };
     });
     return { function: name, nodes, edges: graph.edges.map(([from, to, data]) => ({ from: key(from), to: key(to), ...data })) };
   }

@@ -49,8 +49,25 @@ function stacked(flow: Flow, boxes: Box[]): Layout {
   return { width, height: Math.max(0, y - gap), boxes, lines };
 }
 
+/** The last layout of each flow, and the blocks that were open in it: most stay as they are when another one unfolds. */
+const known = new WeakMap<Flow, { open: string; layout: Layout }>();
+
+/** Keys of the open blocks that are seen of a flow. */
+function openIn(flow: Flow, open: ReadonlySet<string>): string {
+  return flow.nodes.map((node) => (node.inside && open.has(node.key) ? `${node.key} ${openIn(node.inside, open)}` : '')).join('');
+}
+
 /** The layout of a flow, with the blocks whose keys are in `open` unfolded. */
 export function layoutOf(flow: Flow, open: ReadonlySet<string>): Layout {
+  const own = openIn(flow, open), before = known.get(flow);
+  if (before?.open === own)
+    return before.layout;
+  const layout = place(flow, open);
+  known.set(flow, { open: own, layout });
+  return layout;
+}
+
+function place(flow: Flow, open: ReadonlySet<string>): Layout {
   const boxes = flow.nodes.map((node) => boxOf(node, open));
   if (isChain(flow))
     return stacked(flow, boxes);
