@@ -122,5 +122,8 @@ await withBrowser(async (open) => {
       expected += isLive(i, j);
   assert(from <= 210 && 210 <= to && first <= 200 && 200 <= last);
   assert.equal(live, expected);
-  console.log('a tile counts its live pairs');
+  await page.getByRole('link', {name: 'The loop that works on it'}).click();
+  const marked = await page.locator('.loops .marked').allTextContents();
+  assert(marked.length > 0 && marked.every((text) => /^score_tile .* pair by pair/.test(text)), marked);
+  console.log('a tile counts its live pairs, and leads to its loop');
 });

@@ -168,7 +168,7 @@ function Tile(props: { shown: Shown; kernel: Kernel; judged: Judged; tile: [numb
     <p>Queries {from} to {to - 1}, keys {first} to {last - 1}: <b>{verdict}</b>. {words[verdict]}.
       {live !== undefined && ` ${countText(live)} of ${plural((to - from) * (last - first), 'pair')} count.`}
       {time !== undefined && verdict !== 'empty' && ` A live tile takes ${timeText(time)} on average (the time of the kernel by its live tiles).`}{' '}
-      <a href={`#kernels/${encodeURIComponent(kernel.function)}`}>{verdict === 'empty' ? 'The loop that passes it by' : 'The loop that works on it'}</a>
+      <a href={`#kernels/${encodeURIComponent(kernel.function)}?${verdict}`}>{verdict === 'empty' ? 'The loop that passes it by' : 'The loop that works on it'}</a>
       <span class="quiet"> of {shown.target.name}</span>
     </p>
   </div>;

@@ -2,11 +2,12 @@
 //
 // One kernel: what was fused, its facts, its loops, the roof over it, why something was not done, and its code beside the places
 // of the spec that it comes from.
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { flopOf, type Instruction, isTimed, type Kernel, placeOf, type Shown, termAt, weightOf, worstFirst } from '../data';
 import { byteText, flopText, rateText, shareText, timeText } from '../format';
+import type { Verdict } from '../mask/program';
 import { CodeView, type Paint, useCode } from './CodeView';
-import { Loops } from './Loops';
+import { Loops, workOn } from './Loops';
 import { Reasons } from './Reasons';
 import { Roof, roofOver } from './Roof';
 
@@ -22,9 +23,10 @@ function factText(value: unknown): string {
 /** Facts that the page shows in other ways. */
 const drawn = new Set(['kind', 'terms', 'formula', 'verdicts', 'division']);
 
-export function KernelPage({ shown, kernel }: { shown: Shown; kernel: Kernel }) {
+export function KernelPage({ shown, kernel, tile }: { shown: Shown; kernel: Kernel; tile?: Verdict }) {
   const [place, setPlace] = useState<string>();
   const code = useCode(shown, kernel.function);
+  useEffect(() => document.querySelector('.loops .marked')?.scrollIntoView({ block: 'center' }), [tile]);
   const places = useMemo(() => {
     const counts = new Map<string, number>();
     for (const { text, at } of code ?? [])
@@ -64,7 +66,9 @@ export function KernelPage({ shown, kernel }: { shown: Shown; kernel: Kernel }) 
           </dl>
           <Reasons reasons={kernel.reasons} />
         </section>
-        {kernel.loops && kernel.loops.length > 0 && <section class="panel"><h2>Loops</h2><Loops loops={kernel.loops} total={kernel.flop_dense ?? kernel.flop} /></section>}
+        {kernel.loops && kernel.loops.length > 0 && <section class="panel"><h2>Loops</h2>
+          {tile && <p class="quiet">Marked: what {tile === 'empty' ? 'passes empty tiles of the mask by' : `works on ${tile} tiles of the mask`}.</p>}
+          <Loops loops={kernel.loops} total={kernel.flop} marked={tile && workOn(tile, kernel.loops)} /></section>}
         <Roof shown={shown} kernels={worstFirst(shown)} marked={kernel} />
       </div>
       <section class="panel" aria-label="Code">

@@ -4,12 +4,16 @@
 import { flopOf, isTimed, type Kernel, type Shown, weightOf, worstFirst } from '../data';
 import { flopText, plural, rateText, shareText, timeText } from '../format';
 import type { ViewProps } from '../main';
+import type { Verdict } from '../mask/program';
 import { KernelPage } from './KernelPage';
 import { Roof } from './Roof';
 
+const verdicts: Verdict[] = ['empty', 'full', 'tested'];
+
 export function KernelsView({ shown, chosen }: ViewProps) {
-  const kernel = shown.kernels.get(chosen);
-  return kernel ? <KernelPage key={`${shown.index} ${shown.target.name} ${chosen}`} shown={shown} kernel={kernel} /> : <List shown={shown} />;
+  const [name, tile] = chosen.split('?'); // `?tested`: what works on such tiles of a mask is marked
+  const kernel = shown.kernels.get(name);
+  return kernel ? <KernelPage key={`${shown.index} ${shown.target.name} ${chosen}`} shown={shown} kernel={kernel} tile={verdicts.find((verdict) => verdict === tile)} /> : <List shown={shown} />;
 }
 
 function List({ shown }: { shown: Shown }) {
