@@ -25,7 +25,7 @@ std::string pageWithoutData() {
 }
 
 /// JSON in a script of a page: nothing in it may look like the script's end.
-static std::string scriptText(json::Value value) {
+static std::string scriptText(const json::Value &value) {
   std::string text, escaped;
   raw_string_ostream(text) << value;
   for (char c : text)

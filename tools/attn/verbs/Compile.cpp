@@ -21,6 +21,7 @@
 #include "tools/attn/support/Files.h"
 #include "tools/attn/support/Progress.h"
 #include "tools/attn/support/Report.h"
+#include "tools/attn/support/Reproducer.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

@@ -3,6 +3,7 @@
 // `attn explain`: what the compiler did with each kernel, in its own remarks.
 #include "Verbs.h"
 #include "compiler/frontend/syntax/Diagnostics.h"
+#include "tools/attn/artifact/Artifact.h"
 #include "tools/attn/build/Build.h"
 #include "tools/attn/build/LiveShares.h"
 #include "tools/attn/explain/Explanation.h"
