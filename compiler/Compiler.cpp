@@ -185,13 +185,13 @@ std::unique_ptr<llvm::MemoryBuffer> compileToObject(ModuleOp model, const Compil
   return generateCode(module, options.optLevel, CodegenOutput::Object, progress);
 }
 
-std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(ModuleOp model,
-                                                      const CompileOptions &options) {
+std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(ModuleOp model, const CompileOptions &options,
+                                                      CodegenProgress progress) {
   llvm::LLVMContext context;
   llvm::Module module(modelName(model), context);
   if (failed(compileTo(module, /*hasLines=*/true, model, options)))
     return nullptr;
-  return generateCode(module, options.optLevel, CodegenOutput::Assembly);
+  return generateCode(module, options.optLevel, CodegenOutput::Assembly, progress);
 }
 
 std::optional<std::string> compileToLlvmIr(ModuleOp model, const CompileOptions &options) {

@@ -35,7 +35,8 @@ std::unique_ptr<llvm::MemoryBuffer> compileToObject(mlir::ModuleOp model,
                                                     const CompileOptions &options,
                                                     CodegenProgress progress = nullptr);
 std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(mlir::ModuleOp model,
-                                                      const CompileOptions &options);
+                                                      const CompileOptions &options,
+                                                      CodegenProgress progress = nullptr);
 
 /// The code that assembly and objects are made of, as LLVM's text, before LLVM optimises it.
 std::optional<std::string> compileToLlvmIr(mlir::ModuleOp model, const CompileOptions &options);

@@ -319,6 +319,85 @@ json::Object explain(Spec &spec, const CompileOptions &options, ArrayRef<Staged>
                       {"reasons", std::move(reasons)}};
 }
 
+namespace {
+
+/// A member that an object of an explanation has to have.
+struct Member {
+  StringLiteral name;
+  json::Value::Kind kind;
+};
+
+} // namespace
+
+static bool hasAll(const json::Object &object, ArrayRef<Member> members) {
+  return all_of(members, [&](const Member &member) {
+    const json::Value *value = object.get(member.name);
+    return value && value->kind() == member.kind;
+  });
+}
+
+/// Whether all values of a list, which may be missing, are objects with these members.
+static bool areAll(const json::Object &object, StringRef list, ArrayRef<Member> members,
+                   function_ref<bool(const json::Object &)> isFine = nullptr) {
+  const json::Array *values = object.getArray(list);
+  return !values || all_of(*values, [&](const json::Value &value) {
+    const json::Object *own = value.getAsObject();
+    return own && hasAll(*own, members) && (!isFine || isFine(*own));
+  });
+}
+
+static bool isGraph(const json::Object &graph) {
+  return areAll(graph, "nodes", {{"id", json::Value::Number}, {"kind", json::Value::String}}) &&
+         all_of(*graph.getArray("edges"), [](const json::Value &value) {
+           const json::Array *edge = value.getAsArray();
+           return edge && edge->size() >= 2;
+         });
+}
+
+static bool isTarget(const json::Object &target) {
+  using Value = json::Value;
+  auto isKernel = [](const json::Object &kernel) {
+    return areAll(kernel, "reasons", {{"code", Value::String}, {"message", Value::String}});
+  };
+  return areAll(target, "kernels",
+                {{"function", Value::String},
+                 {"text", Value::String},
+                 {"places", Value::Array},
+                 {"reasons", Value::Array},
+                 {"facts", Value::Object}},
+                isKernel) &&
+         areAll(target, "entries", {{"name", Value::String}, {"steps", Value::Array}}) &&
+         areAll(target, "weights", {{"slot", Value::String}, {"parameters", Value::Array}}) &&
+         areAll(target, "memory", {{"function", Value::String}, {"buffers", Value::Array}}) &&
+         areAll(target, "graphs",
+                {{"function", Value::String}, {"nodes", Value::Array}, {"edges", Value::Array}},
+                isGraph);
+}
+
+bool isExplanation(const json::Object &object) {
+  using Value = json::Value;
+  return object.getString("schema") == "attn.explain" &&
+         object.getInteger("schema_version") == explanationVersion &&
+         hasAll(object, {{"spec", Value::String},
+                         {"model", Value::Object},
+                         {"sizes", Value::Object},
+                         {"sources", Value::Array},
+                         {"notes", Value::Array},
+                         {"targets", Value::Array},
+                         {"reasons", Value::Array}}) &&
+         hasAll(*object.getObject("model"),
+                {{"name", Value::String}, {"dims", Value::Array}, {"entries", Value::Array}}) &&
+         areAll(object, "sources", {{"file", Value::String}, {"text", Value::String}}) &&
+         areAll(object, "targets",
+                {{"name", Value::String},
+                 {"kind", Value::String},
+                 {"kernels", Value::Array},
+                 {"entries", Value::Array},
+                 {"weights", Value::Array},
+                 {"memory", Value::Array}},
+                isTarget);
+}
+
 // The length of the JSON, 8 bytes, and the JSON compressed.
 
 std::string packExplanation(json::Object explanation) {
@@ -345,8 +424,8 @@ Expected<json::Object> unpackExplanation(StringRef bytes) {
   if (!value)
     return value.takeError();
   json::Object *object = value->getAsObject();
-  if (!object || object->getString("schema") != "attn.explain" || !object->getArray("targets"))
-    return createStringError("its explanation is damaged");
+  if (!object || !isExplanation(*object))
+    return createStringError("its explanation is damaged, or of another version of attn");
   return std::move(*object);
 }
 

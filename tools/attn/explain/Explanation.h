@@ -20,6 +20,10 @@ constexpr int64_t explanationVersion = 1;
 llvm::json::Object explain(Spec &spec, const CompileOptions &options,
                            llvm::ArrayRef<Staged> lowered, const Remarks &remarks);
 
+/// Whether an object has what all who read explanations rely on: that of this version of the
+/// schema.
+bool isExplanation(const llvm::json::Object &object);
+
 /// An explanation as the bytes that an artifact keeps (`attn compile -g`), and back; an error where
 /// they are damaged.
 std::string packExplanation(llvm::json::Object explanation);

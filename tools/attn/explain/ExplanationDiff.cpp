@@ -89,7 +89,6 @@ static json::Array changesOf(const json::Object &a, const json::Object &b) {
   auto factsOf = [](const json::Object &kernel) {
     const json::Object *known = kernel.getObject("facts");
     json::Object facts = known ? *known : json::Object();
-    facts.erase("estimates");
     if (std::string weight = weightOf(facts); !weight.empty())
       facts["weight"] = std::move(weight);
     facts.erase("terms"); // and where they stand

@@ -80,6 +80,9 @@ int MeasuredRun::addTimes(json::Object &explanation) const {
     return fail(BadInput,
                 "`" + path + "` was measured on `" + level.str() + "`, which is no target here",
                 "write `--target=" + level.str() + "`");
+  if (target->getAsObject()->get("run"))
+    return fail(Usage, "`" + path + "` is one more run on `" + level.str() + "`",
+                "give one profile for each target; `attn diff` compares two");
   StringMap<json::Object *> kernels;
   for (json::Value &value : *target->getAsObject()->getArray("kernels"))
     kernels.try_emplace(*value.getAsObject()->getString("function"), value.getAsObject());

@@ -45,6 +45,12 @@ std::unique_ptr<MemoryBuffer> readInput(StringRef path, size_t most) {
   return nullptr;
 }
 
+void noteInput(StringRef path) {
+  struct stat info;
+  if (!path.empty() && ::stat(path.str().c_str(), &info) == 0)
+    attn_main_note_file(&info);
+}
+
 int checkOutputs(ArrayRef<attn::NamedOutput> outputs) {
   attn::Error error;
   if (attn::checkOutputs(outputs.data(), outputs.size(), error))

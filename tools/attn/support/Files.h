@@ -19,6 +19,8 @@ std::unique_ptr<llvm::MemoryBuffer> readInput(llvm::StringRef path, size_t most 
 /// Of a file that has to fit into memory: what this machine has.
 size_t mostOfMemory();
 
+/// Notes a file that is read later, if it is there.
+void noteInput(llvm::StringRef path);
 /// An error (exit code 2) where an output would take the place of a file that was read, or of one
 /// of the outputs before it.
 int checkOutputs(llvm::ArrayRef<attn::NamedOutput> outputs);

@@ -29,7 +29,6 @@
 #include <chrono>
 #include <deque>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 using namespace llvm;
 
@@ -184,13 +183,6 @@ int emitText(Spec &spec, CompileToText compile, const CompileOptions &options, S
   DiagnosticPrinter printer(spec.context());
   auto text = compile(spec.module(), options);
   return text ? writeOutput(output, *text) : printer.failure();
-}
-
-/// Notes a file that is read later.
-void noteInput(StringRef path) {
-  struct stat info;
-  if (!path.empty() && ::stat(path.str().c_str(), &info) == 0)
-    attn_main_note_file(&info);
 }
 
 /// What an output would replace is found before time is spent.

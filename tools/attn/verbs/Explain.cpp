@@ -3,7 +3,6 @@
 // `attn explain`: what the compiler did with each kernel, in its own remarks.
 #include "Verbs.h"
 #include "compiler/frontend/syntax/Diagnostics.h"
-#include "tools/attn/artifact/Artifact.h"
 #include "tools/attn/build/Build.h"
 #include "tools/attn/build/LiveShares.h"
 #include "tools/attn/explain/Explanation.h"
@@ -11,6 +10,7 @@
 #include "tools/attn/explain/ExplanationText.h"
 #include "tools/attn/explain/KernelCode.h"
 #include "tools/attn/explain/MeasuredRun.h"
+#include "tools/attn/support/Progress.h"
 #include "tools/attn/support/Report.h"
 #include "tools/attn/support/Reproducer.h"
 
@@ -53,7 +53,7 @@ static int addCode(Spec &spec, const CompileOptions &options, StringRef name,
     }
     DiagnosticPrinter errors(spec.context());
     if (code.empty()) {
-      std::unique_ptr<MemoryBuffer> assembly = compileToAssembly(spec.module(), own);
+      std::unique_ptr<MemoryBuffer> assembly = compileToAssembly(spec.module(), own, Progress());
       if (!assembly)
         return errors.failure();
       code = readCode(assembly->getBuffer());
@@ -164,12 +164,17 @@ int runExplain(const opt::InputArgList &args) {
   if (showsMemory + showsParameters + showsCode + args.hasArg(OPT_json) > 1)
     return fail(Usage, "`--memory`, `--parameters`, `--code` and `--json` each show something else",
                 "write one of them; `--json` has all but code");
+  if (int code = checkHaveEffect(args))
+    return code;
   Remarks remarks;
   json::Object explanation;
-  if (int code = isArtifact(path)
+  if (int code = isExplained(path)
                      ? explainFile(args, path.str(), /*withCode=*/false, explanation)
                      : explainSpec(args, path, /*withCode=*/false, remarks, explanation))
     return code;
+  if (explanation.get("comparisons") && !args.hasArg(OPT_json))
+    return fail(Usage, "lines do not say what `attn verify` compared",
+                "`--json` does, and `attn explore` draws it");
   if (usesJsonDiagnostics())
     printReasons(remarks, errs());
   if (args.hasArg(OPT_json))

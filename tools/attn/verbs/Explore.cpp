@@ -7,10 +7,8 @@
 #include "tools/attn/explain/Page.h"
 #include "tools/attn/support/Files.h"
 #include "tools/attn/support/Report.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include <fmt/format.h>
 
 using namespace llvm;
 
@@ -23,7 +21,8 @@ static std::string outputName(const opt::InputArgList &args, StringRef spec, Str
 }
 
 /// Writes what another tool reads.
-static int exportGraphs(const opt::InputArgList &args, ArrayRef<std::string> files) {
+static int exportGraphs(const opt::InputArgList &args, ArrayRef<std::string> files,
+                        const std::string &name) {
   StringRef form = args.getLastArgValue(OPT_export_form);
   if (form != "model-explorer")
     return fail(Usage, "`--export " + form + "`: expected model-explorer");
@@ -32,7 +31,7 @@ static int exportGraphs(const opt::InputArgList &args, ArrayRef<std::string> fil
   json::Object explanation;
   if (int code = explainFile(args, files[0], /*withCode=*/false, explanation))
     return code;
-  std::string text, name = outputName(args, files[0], ".json");
+  std::string text;
   raw_string_ostream(text) << json::Value(modelExplorerGraphs(explanation)) << '\n';
   if (int code = writeOutput(name, text))
     return code;
@@ -46,8 +45,15 @@ int runExplore(const opt::InputArgList &args) {
   if (files.empty() || files.size() > 2)
     return fail(Usage, "expected one spec or two, not " + std::to_string(files.size()),
                 "of two, or of one for two targets, the page shows the difference, too");
+  if (int code = checkHaveEffect(args))
+    return code;
+  std::string name = outputName(args, files[0], args.hasArg(OPT_export_form) ? ".json" : ".html");
+  for (const std::string &file : files)
+    noteInput(file);
+  if (int code = checkOutputs(attn::NamedOutput{"-o", name.c_str()})) // before time is spent
+    return code;
   if (args.hasArg(OPT_export_form))
-    return exportGraphs(args, files);
+    return exportGraphs(args, files, name);
   std::string page = pageWithoutData();
   if (page.empty())
     return fail(Environment, "this `attn` was built without the page that `attn explore` fills",
@@ -69,8 +75,7 @@ int runExplore(const opt::InputArgList &args) {
   std::optional<json::Object> found;
   if (targets.size() == 2)
     found = difference(targets[0], targets[1]);
-  std::string filled = fillPage(empty->getBuffer(), std::move(explanations), std::move(found)),
-              name = outputName(args, files[0], ".html");
+  std::string filled = fillPage(empty->getBuffer(), std::move(explanations), std::move(found));
   if (int code = writeOutput(name, filled))
     return code;
   if (name != "-")

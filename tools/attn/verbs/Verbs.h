@@ -39,6 +39,10 @@ int explainLoaded(Spec &spec, const CompileOptions &options, const Remarks &rema
 /// `attn explain --json` wrote to a file. 0, or an exit code after an error.
 int explainFile(const llvm::opt::InputArgList &args, const std::string &path, bool withCode,
                 llvm::json::Object &explanation);
+/// Whether a file is an artifact or JSON, and no spec.
+bool isExplained(llvm::StringRef path);
+/// Usage error where all files are explained already, and an option says how to. 0 otherwise.
+int checkHaveEffect(const llvm::opt::InputArgList &args);
 
 /// Usage error for a file that is for `count` targets where `wanted` are compared.
 int failTargetCount(const std::string &file, size_t count, size_t wanted);
