@@ -232,7 +232,8 @@ export function targetsOf(data: Data): { label: string; index: number; target: T
     })));
 }
 
-function countCalls(steps: Step[], factor: number, counts: Map<string, number>): void {
+/** Adds up how often each kernel is called by steps that run `factor` times. */
+export function countCalls(steps: Step[], factor: number, counts: Map<string, number>): void {
   for (const step of steps) {
     const calls = factor * (step.calls ?? 1);
     if (step.steps)

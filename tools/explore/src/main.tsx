@@ -40,15 +40,25 @@ function Choice(props: { label: string; options: string[]; chosen: number; choos
   </label>;
 }
 
+/** What stands behind `#`; as it is, where it is no encoded text. */
+function shownHash(): string {
+  const text = location.hash.slice(1);
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 const data = readData();
 const targets = targetsOf(data);
 
 function Page() {
-  const [hash, setHash] = useState(decodeURIComponent(location.hash.slice(1)));
+  const [hash, setHash] = useState(shownHash);
   const [at, setAt] = useState(0);
   const [entry, setEntry] = useState<string>();
   useEffect(() => {
-    const follow = () => setHash(decodeURIComponent(location.hash.slice(1)));
+    const follow = () => setHash(shownHash());
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
   }, []);

@@ -57,6 +57,10 @@ await withBrowser(async (open) => {
     assert.deepEqual(lit.filter(([, isLit]) => isLit).map(([line]) => line), lit.map(([line]) => line).filter((line) => wanted.includes(line)));
     await page.locator('.terms button').nth(n).click();
   }
+  await page.locator('.formula .term.mask').click();
+  assert.equal(await page.locator('[data-lit]').getAttribute('data-lit'), String(code.filter(({part}) => part === 'mask').length));
+  await page.locator('.formula .term.mask').click();
+  assert.equal(await page.locator('[data-lit]').count(), 0);
   console.log(`terms light exactly their instructions: ${terms.map((term) => `${term} ${code.filter(({part}) => part === term).length}`).join(', ')}`);
 
   // The mask at other lengths.

@@ -2,7 +2,7 @@
 //
 // An entry of a target as a tree of graphs: its steps, and in each block the steps of that. With what each step costs of the
 // entry, so that equal layers are drawn once, with the cost of all.
-import type { Graph, Kernel, Step, Target } from '../data';
+import { countCalls, type Graph, type Kernel, type Step, type Target } from '../data';
 
 /** What nodes are coloured by. */
 export type Measure = 'seconds' | 'flop' | 'bytes';
@@ -41,15 +41,7 @@ class Builder {
   constructor(target: Target, steps: Step[]) {
     this.kernels = new Map(target.kernels.map((kernel) => [kernel.function, kernel]));
     this.graphs = new Map((target.graphs ?? []).map((graph) => [graph.function, graph]));
-    this.count(steps, 1);
-  }
-
-  private count(steps: Step[], factor: number) {
-    for (const step of steps) {
-      const times = factor * (step.calls ?? 1);
-      this.calls.set(step.function, (this.calls.get(step.function) ?? 0) + times);
-      this.count(step.steps ?? [], times);
-    }
+    countCalls(steps, 1, this.calls);
   }
 
   /** Costs of `times` calls. A run measured all calls of a kernel together. */
