@@ -119,17 +119,6 @@ static bool describeVector(TileWork &work, Operation *op) {
   return true;
 }
 
-/// The part of an attention that a tile works on (attentionParts).
-static StringRef partOf(Operation *op) {
-  if (isa<QueryTileOp, ScoreTileOp, RoundKeysTileOp>(op))
-    return "score";
-  if (isa<ResetTileOp, SoftmaxTileOp, FactorTileOp, RescaleTileOp, WeightRowsOp, LseTileOp>(op))
-    return "weight";
-  if (isa<ValueTileOp, OutputTileOp, PackTileOp, TurnValuesTileOp>(op))
-    return "values";
-  return "";
-}
-
 /// Whether an op of the dialect is one of dialect/tiles.
 static bool isTile(Operation *op) {
   StringRef name = op->getName().stripDialect();
@@ -141,7 +130,8 @@ static bool isTile(Operation *op) {
 std::optional<TileWork> TileWork::of(Operation *op) {
   TileWork work;
   work.name = op->getName().stripDialect().str();
-  work.part = partOf(op).str();
+  if (std::optional<AttentionTerm> term = termOf(op->getLoc()))
+    work.part = stringifyAttentionTerm(*term).str();
   if (describeVector(work, op)) {
     work.values = {Value()};
     return work;

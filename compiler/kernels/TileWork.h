@@ -29,7 +29,7 @@ struct TileWork {
   /// where they are not counted.
   std::optional<double> flopOf(llvm::ArrayRef<std::optional<int64_t>> numbers) const;
 
-  std::string name, part;          ///< "score_tile"; the part of an attention that it works on
+  std::string name, part;          ///< "score_tile"; the term of an attention that it is for
   std::vector<Factor> factors;     ///< that are known when compiling; behind them
   std::vector<mlir::Value> values; ///< those that are not; a null one counts for nothing
   std::vector<std::string> units;  ///< of these
