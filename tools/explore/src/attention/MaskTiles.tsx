@@ -42,8 +42,17 @@ function gridOf({ queries, keys }: Judged): string {
 }
 
 export function MaskTiles(props: { shown: Shown; kernel: Kernel; choose: (verdict: Verdict) => void }) {
-  const { shown, kernel } = props;
-  const source = useMemo(() => new MaskSource(shown, kernel), [shown, kernel]);
+  const source = useMemo(() => new MaskSource(props.shown, props.kernel), [props.shown, props.kernel]);
+  const { verdicts, mask } = props.kernel.facts;
+  return source.isKnown ? <KnownMask {...props} source={source} /> : <section class="panel mask-tiles" aria-label="Mask">
+    <h2>Mask</h2>
+    <p>The page has no formula of <code>{String(mask)}</code> that it can judge. The compiler found {countText(verdicts!.empty)} empty,{' '}
+      {countText(verdicts!.full)} full and {countText(verdicts!.tested)} tested tiles.</p>
+  </section>;
+}
+
+function KnownMask(props: { shown: Shown; kernel: Kernel; source: MaskSource; choose: (verdict: Verdict) => void }) {
+  const { shown, kernel, source } = props;
   const [lengths, setLengths] = useState<Lengths[]>(() => lengthsOf(shown, kernel));
   const [text, setText] = useState(source.text);
   const [tile, setTile] = useState<[number, number]>();

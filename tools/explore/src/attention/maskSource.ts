@@ -70,6 +70,8 @@ export class MaskSource {
   /** As the spec writes it, where that means the same here; else with all names put in. */
   readonly text: string;
   readonly tiling: Tiling;
+  /** Whether the page judges it as the compiler does: it knows its formula, and the verdicts are the compiler's. */
+  readonly isKnown: boolean;
   private readonly declarations: Map<string, Declaration>;
 
   constructor(private readonly shown: Shown, private readonly kernel: Kernel) {
@@ -77,6 +79,7 @@ export class MaskSource {
     this.declarations = new Map(shown.explanation.sources.flatMap(({ text }) => [...declarationsOf(text)]));
     const words = String(kernel.facts.mask), formula = kernel.facts.formula?.mask ?? words;
     this.text = this.meansTheSame(words) ? words : formula;
+    this.isKnown = kernel.facts.formula !== undefined && this.meansTheSame(this.text);
   }
 
   /** The program of a mask at some lengths. Throws MaskError. */
