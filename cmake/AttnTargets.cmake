@@ -9,8 +9,9 @@ file(GLOB ATTN_LLVM_ARCHIVES ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/
 list(FILTER ATTN_LLVM_ARCHIVES EXCLUDE REGEX "/libMLIR(CAPI|Test)")
 list(JOIN ATTN_LLVM_ARCHIVES "," ATTN_LLVM_ARCHIVES)
 add_library(AttnLlvm INTERFACE)
-target_link_libraries(AttnLlvm INTERFACE "$<LINK_GROUP:RESCAN,${ATTN_LLVM_ARCHIVES}>" z zstd xml2 m dl)
-target_link_options(AttnLlvm INTERFACE -Wl,--gc-sections)
+# Only libc and libm are loaded, so that tools run on every Debian since 12. Nothing that is called needs libxml2.
+target_link_libraries(AttnLlvm INTERFACE "$<LINK_GROUP:RESCAN,${ATTN_LLVM_ARCHIVES}>" libz.a libzstd.a xml2 m dl)
+target_link_options(AttnLlvm INTERFACE -Wl,--gc-sections -Wl,--as-needed -static-libstdc++ -static-libgcc)
 
 set(ATTN_WARNINGS -Wall -Wextra -Wno-unused-parameter)
 
