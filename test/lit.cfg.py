@@ -40,7 +40,7 @@ if config.attn_has_fuzzer:
 if config.attn_tests_aarch64 and shutil.which("qemu-aarch64"):
     config.available_features.add("qemu-aarch64")
     config.substitutions.append(("%qemu", "qemu-aarch64 -L /usr/aarch64-linux-gnu"))
-    if os.path.exists(os.path.join(config.attn_build, "lib", "aarch64-linux-gnu", "libattn_text.a")):
+    if os.path.exists(os.path.join(config.attn_build, "lib", "attn", "aarch64-linux-gnu", "libattn_text.a")):
         config.available_features.add("aarch64-text")
 if shutil.which("ctags"):
     config.available_features.add("ctags")

@@ -42,8 +42,8 @@ run() {
   local member
   member=$(ar t "$folder/model.a" | head -n 1)
   ar p "$folder/model.a" "$member" >"$folder/model.o"
-  clang++-22 -fsanitize="$1" -fuse-ld=lld "$folder/model.o" "$build/lib/libattn_main.a" -Wl,-u,attn_image_load \
-    "$build/lib/libattn_image.a" "$build/lib/libattn_rt.a" -l:libpng.a -l:libjpeg.a -l:libz.a -lm -lpthread \
+  clang++-22 -fsanitize="$1" -fuse-ld=lld "$folder/model.o" "$build/lib/attn/libattn_main.a" -Wl,-u,attn_image_load \
+    "$build/lib/attn/libattn_image.a" "$build/lib/attn/libattn_rt.a" -l:libpng.a -l:libjpeg.a -l:libz.a -lm -lpthread \
     "-Wl,--defsym=attn_main_model=${member%.o}" -o "$folder/program"
   "$folder/program" --threads 4 "${@:2}" >"$folder/log"
 }

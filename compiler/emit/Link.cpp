@@ -6,6 +6,7 @@
 #include "compiler/emit/Link.h"
 
 #include "compiler/emit/LinkTools.h"
+#include "compiler/emit/Materials.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/FileSystem.h"
@@ -37,20 +38,27 @@ static SmallVector<std::string> libraryArchives(const LinkOptions &options) {
 /// executable; a shared library refers to the system's, since their archives' code is not made to
 /// be loaded anywhere.
 static void addSystemLibraries(const LinkOptions &options, SmallVectorImpl<std::string> &args) {
+  auto add = [&](std::initializer_list<StringRef> names) {
+    for (StringRef name : names)
+      args.push_back(archivePath(options, name));
+  };
   if (options.takesImage)
-    args.append({"-l:libpng.a", "-l:libjpeg.a", "-l:libz.a"});
+    add({"libpng.a", "libjpeg.a", "libz.a"});
   if (options.takesSound)
-    args.append({"-l:libFLAC.a", "-l:libogg.a"});
-  bool hasText = options.takesText && options.kind == ArtifactKind::Executable;
-  if (hasText && options.architecture->isHost())
-    args.append({"-l:libpcre2-8.a", "-l:libutf8proc.a"});
-  else if (hasText)
-    args.append({archivePath(options, "libpcre2-8.a"), archivePath(options, "libutf8proc.a")});
+    add({"libFLAC.a", "libogg.a"});
+  if (options.takesText && options.kind == ArtifactKind::Executable)
+    add({"libpcre2-8.a", "libutf8proc.a"});
   args.append({"-Wl,--as-needed", "-lm", "-lpthread"});
 }
 
-static Expected<Buffer> linkExecutable(MemoryBufferRef object, const LinkOptions &options) {
-  SmallVector<std::string> args{"model.o", archivePath(options, "libattn_main.a")};
+/// What every kind of artifact is linked from.
+static SmallVector<LinkerInput> modelInputs(MemoryBufferRef object, StringRef materials) {
+  return {{"model.o", object.getBuffer()}, {"materials.o", materials}};
+}
+
+static Expected<Buffer> linkExecutable(MemoryBufferRef object, StringRef materials,
+                                       const LinkOptions &options) {
+  SmallVector<std::string> args{"model.o", "materials.o", archivePath(options, "libattn_main.a")};
   if (options.takesText)
     args.append({options.takesSound
                      ? "-Wl,-u,attn_main_prompt,-u,attn_main_rows,-u,attn_main_speech"
@@ -67,7 +75,7 @@ static Expected<Buffer> linkExecutable(MemoryBufferRef object, const LinkOptions
   // `main` of libattn_main reads the tables by this name.
   args.push_back("-Wl,--defsym=attn_main_model=" + options.symbol);
   args.append({"-pie", "-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,-z,noexecstack"});
-  return runLinker(*options.architecture, {{"model.o", object.getBuffer()}}, args);
+  return runLinker(*options.architecture, modelInputs(object, materials), args);
 }
 
 /// libpng.a and libjpeg.a are position-independent but for one thing: in their default error
@@ -86,10 +94,11 @@ stderr: .quad   0
 )";
 
 /// The C API and the model's tables; names of the archives stay inside.
-static Expected<Buffer> linkShared(MemoryBufferRef object, const LinkOptions &options) {
-  SmallVector<LinkerInput> inputs{{"model.o", object.getBuffer()},
-                                  {"exports", "{ global: attn_*; local: *; };\n"}};
-  SmallVector<std::string> args{"-shared", "model.o"};
+static Expected<Buffer> linkShared(MemoryBufferRef object, StringRef materials,
+                                   const LinkOptions &options) {
+  SmallVector<LinkerInput> inputs = modelInputs(object, materials);
+  inputs.push_back({"exports", "{ global: attn_*; local: *; };\n"});
+  SmallVector<std::string> args{"-shared", "model.o", "materials.o"};
   if (options.takesImage) {
     inputs.push_back({"stream.s", ownStream});
     args.push_back("stream.s");
@@ -105,20 +114,23 @@ static Expected<Buffer> linkShared(MemoryBufferRef object, const LinkOptions &op
 
 /// One relocatable object. What the runtime shares between its own files only is made local, so
 /// that it cannot meet other names of a program.
-static Expected<Buffer> linkObject(MemoryBufferRef object, const LinkOptions &options) {
-  SmallVector<std::string> args{"-r", "-nostdlib", "model.o", "-Wl,--whole-archive"};
+static Expected<Buffer> linkObject(MemoryBufferRef object, StringRef materials,
+                                   const LinkOptions &options) {
+  SmallVector<std::string> args{"-r", "-nostdlib", "model.o", "materials.o", "-Wl,--whole-archive"};
   args.append(libraryArchives(options));
   args.push_back("-Wl,--no-whole-archive");
-  auto linked = runLinker(*options.architecture, {{"model.o", object.getBuffer()}}, args);
+  auto linked = runLinker(*options.architecture, modelInputs(object, materials), args);
   if (!linked)
     return linked.takeError();
   return localizeHidden(**linked);
 }
 
-static Expected<Buffer> makeArchive(MemoryBufferRef object, const LinkOptions &options) {
+static Expected<Buffer> makeArchive(MemoryBufferRef object, StringRef materials,
+                                    const LinkOptions &options) {
   std::vector<NewArchiveMember> members;
   std::string name = options.symbol + ".o"; // outlives its member
   members.emplace_back(MemoryBufferRef(object.getBuffer(), name));
+  members.emplace_back(MemoryBufferRef(materials, "materials.o"));
   std::vector<Buffer> files; // what the members point into
   std::vector<std::unique_ptr<object::Archive>> archives;
   for (const std::string &path : libraryArchives(options)) {
@@ -155,7 +167,7 @@ static Error checkArchives(const LinkOptions &options) {
     if (!sys::fs::exists(path))
       return createStringError("the runtime library `" + path +
                                "` is missing\n  = help: it is installed beside `attn`: "
-                               "<folder of attn>/../lib");
+                               "<folder of attn>/../lib/attn");
   return Error::success();
 }
 
@@ -173,15 +185,19 @@ Expected<Buffer> link(MemoryBufferRef object, const LinkOptions &given) {
   options.takesText &= hasArchive(options, "libattn_text.a");
   if (Error error = checkArchives(options))
     return std::move(error);
+  auto materials =
+      makeSectionObject(object, materialsSection, artifactMaterials(object.getBuffer(), options));
+  if (!materials)
+    return materials.takeError();
   switch (options.kind) {
   case ArtifactKind::Executable:
-    return linkExecutable(object, options);
+    return linkExecutable(object, *materials, options);
   case ArtifactKind::Shared:
-    return linkShared(object, options);
+    return linkShared(object, *materials, options);
   case ArtifactKind::Static:
-    return makeArchive(object, options);
+    return makeArchive(object, *materials, options);
   case ArtifactKind::Object:
-    return linkObject(object, options);
+    return linkObject(object, *materials, options);
   }
   return nullptr;
 }
@@ -190,7 +206,7 @@ std::string defaultRuntimeDir() {
   static int here; // any address of this program
   SmallString<128> path(sys::fs::getMainExecutable("attn", &here));
   sys::path::remove_filename(path);
-  sys::path::append(path, "..", "lib");
+  sys::path::append(path, "..", "lib", "attn");
   sys::path::remove_dots(path, /*remove_dot_dot=*/true);
   return path.str().str();
 }

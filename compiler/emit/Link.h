@@ -33,7 +33,7 @@ struct LinkOptions {
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> link(llvm::MemoryBufferRef object,
                                                          const LinkOptions &options);
 
-/// <folder of the running program>/../lib.
+/// <folder of the running program>/../lib/attn, in the build tree and where Attn is installed.
 std::string defaultRuntimeDir();
 
 } // namespace attn

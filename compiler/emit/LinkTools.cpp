@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The programs that linking takes: finds a C compiler that calls the linker, runs it in a folder of
-// its own, and makes hidden symbols of an object local.
+// its own, makes hidden symbols of an object local, and objects of one section.
 #include "compiler/emit/LinkTools.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -9,11 +9,15 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ObjCopy/ConfigManager.h"
 #include "llvm/ObjCopy/ObjCopy.h"
+#include "llvm/Object/ELF.h"
 #include "llvm/Object/ObjectFile.h"
+#include "llvm/ObjectYAML/yaml2obj.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/YAMLTraits.h"
 #include "llvm/Support/raw_ostream.h"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -142,6 +146,28 @@ Expected<std::unique_ptr<MemoryBuffer>> localizeHidden(const MemoryBuffer &objec
     return std::move(error);
   return std::make_unique<SmallVectorMemoryBuffer>(std::move(bytes), "object",
                                                    /*RequiresNullTerminator=*/false);
+}
+
+Expected<std::string> makeSectionObject(MemoryBufferRef model, StringRef name, StringRef contents) {
+  auto file = object::ELFFile<object::ELF64LE>::create(model.getBuffer());
+  if (!file)
+    return file.takeError();
+  std::string yaml = formatv(
+      "--- !ELF\n"
+      "FileHeader: {{ Class: ELFCLASS64, Data: ELFDATA2LSB, OSABI: ELFOSABI_GNU, Type: ET_REL, "
+      "Machine: {0:x} }\n"
+      "Sections:\n"
+      "  - {{ Name: {1}, Type: SHT_PROGBITS, Flags: [ SHF_GNU_RETAIN ], Content: '{2}' }\n"
+      "  - {{ Name: .note.GNU-stack, Type: SHT_PROGBITS }\n",
+      uint16_t(file->getHeader().e_machine), name, toHex(contents));
+  yaml::Input input(yaml);
+  SmallString<0> bytes;
+  raw_svector_ostream stream(bytes);
+  std::string problem;
+  auto note = [&](const Twine &text) { problem = text.str(); };
+  if (!yaml::convertYAML(input, stream, note))
+    return createStringError(problem);
+  return bytes.str().str();
 }
 
 } // namespace attn

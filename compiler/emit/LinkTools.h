@@ -28,4 +28,9 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> runLinker(const CpuArchitect
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 localizeHidden(const llvm::MemoryBuffer &object);
 
+/// A relocatable object for the machine of `model`, with a section of `contents` that no program
+/// loads.
+llvm::Expected<std::string> makeSectionObject(llvm::MemoryBufferRef model, llvm::StringRef name,
+                                              llvm::StringRef contents);
+
 } // namespace attn

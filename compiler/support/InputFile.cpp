@@ -74,7 +74,7 @@ Expected<std::string> readInputFile(StringRef path, size_t most) {
   if (::fstat(descriptor, &info) != 0)
     return systemError(errno);
   if (observer)
-    observer(&info);
+    observer(path.str().c_str(), &info);
   if (S_ISDIR(info.st_mode))
     return systemError(EISDIR);
   if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode) && !S_ISCHR(info.st_mode))

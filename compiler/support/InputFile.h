@@ -21,8 +21,8 @@ llvm::Expected<std::string> readInputFile(llvm::StringRef path, size_t most);
 /// The same of standard input, of whatever kind it is.
 llvm::Expected<std::string> readStandardInput(size_t most);
 
-/// Is told of each file that is read.
-using InputFileObserver = void (*)(const struct stat *info);
+/// Is told of each file that is read, by the path that it was opened by.
+using InputFileObserver = void (*)(const char *path, const struct stat *info);
 /// Has `observer` told of files from now on; the program's one place for what it has read.
 void observeInputFiles(InputFileObserver observer);
 

@@ -19,7 +19,7 @@
 using namespace attn;
 
 // In libattn_main: a command knows what it has read.
-extern "C" void attn_main_note_file(const struct stat *info);
+extern "C" void attn_main_note_file(const char *path, const struct stat *info);
 #pragma weak attn_main_note_file
 
 static constexpr uint64_t second = 1000000000;
@@ -41,7 +41,7 @@ static int openToRead(const char *path, struct stat &info) {
     return -1;
   }
   if (attn_main_note_file)
-    attn_main_note_file(&info);
+    attn_main_note_file(path, &info);
   return descriptor;
 }
 

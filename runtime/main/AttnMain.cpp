@@ -366,7 +366,7 @@ int attn::runCommandLine(const attn_abi_model &tables, int argc, char **argv, Co
   Error error;
   struct stat own;
   if (stat("/proc/self/exe", &own) == 0) // the program itself is read, too
-    attn_main_note_file(&own);
+    attn_main_note_file("/proc/self/exe", &own);
   if (int code = parseCommand(argc, argv, command, error))
     return complain(error.text.c_str(), code);
   int code = ExitOk;

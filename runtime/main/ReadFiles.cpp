@@ -16,6 +16,7 @@ namespace {
 struct Place {
   dev_t device;
   ino_t inode;
+  char *path; ///< null without memory for it
 };
 } // namespace
 
@@ -24,7 +25,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Place *places = nullptr;
 static size_t count = 0, capacity = 0;
 
-extern "C" void attn_main_note_file(const struct stat *info) {
+extern "C" void attn_main_note_file(const char *path, const struct stat *info) {
   if (!S_ISREG(info->st_mode))
     return;
   pthread_mutex_lock(&lock);
@@ -34,8 +35,14 @@ extern "C" void attn_main_note_file(const struct stat *info) {
       places = static_cast<Place *>(grown), capacity = wanted;
   }
   if (count < capacity)
-    places[count++] = {info->st_dev, info->st_ino};
+    places[count++] = {info->st_dev, info->st_ino, strdup(path)};
   pthread_mutex_unlock(&lock);
+}
+
+void attn::visitReadFiles(void (*visit)(const char *path, void *user), void *user) {
+  for (size_t i = 0; i < count; ++i)
+    if (places[i].path)
+      visit(places[i].path, user);
 }
 
 bool attn::isReadFile(const char *path) {

@@ -14,6 +14,11 @@ namespace attn {
 /// io/File.h is known; other readers say it by attn_main_note_file.
 bool isReadFile(const char *path);
 
+/// Calls `visit` with the path of each regular file that the command has read, as it was opened, in
+/// that order: one that was read twice comes twice. What was read without memory for its path is
+/// left out.
+void visitReadFiles(void (*visit)(const char *path, void *user), void *user);
+
 /// An output that is named on the command line: `--output scores=FILE`.
 struct NamedOutput {
   const char *option; ///< "--output"
@@ -28,4 +33,4 @@ attn_status checkOutputs(const NamedOutput *outputs, size_t count, Error &error)
 
 /// Notes a regular file as read by this command. io/File.h refers to it weakly: a program that does
 /// without attn_main keeps no list.
-extern "C" void attn_main_note_file(const struct stat *info);
+extern "C" void attn_main_note_file(const char *path, const struct stat *info);

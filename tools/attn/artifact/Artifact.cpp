@@ -4,6 +4,7 @@
 // .attn.description.
 #include "Artifact.h"
 
+#include "compiler/emit/Materials.h"
 #include "compiler/support/Json.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Object/ELFObjectFile.h"
@@ -48,33 +49,41 @@ static ArtifactForm formOf(const object::ELF64LEFile &file) {
   return ArtifactForm::Shared;
 }
 
+/// The contents of a section; nothing where there is none of that name.
+static Expected<std::string> sectionText(const object::ELFObjectFile<object::ELF64LE> &object,
+                                         StringRef wanted) {
+  for (const object::SectionRef &section : object.sections()) {
+    auto name = section.getName();
+    if (!name) {
+      consumeError(name.takeError());
+      continue;
+    }
+    if (*name != wanted)
+      continue;
+    auto contents = section.getContents();
+    if (!contents)
+      return contents.takeError();
+    return contents->str();
+  }
+  return std::string();
+}
+
+/// An ELF file, of which the description may be missing.
 static Expected<Artifact> readElf(StringRef bytes) {
   auto object = object::ELFObjectFile<object::ELF64LE>::create(MemoryBufferRef(bytes, "artifact"));
   if (!object)
     return object.takeError();
-  auto textOf = [&](StringRef wanted) -> Expected<std::string> {
-    for (const object::SectionRef &section : object->sections()) {
-      auto name = section.getName();
-      if (!name) {
-        consumeError(name.takeError());
-        continue;
-      }
-      if (*name != wanted)
-        continue;
-      auto contents = section.getContents();
-      if (!contents)
-        return contents.takeError();
-      return contents->str();
-    }
-    return std::string();
-  };
-  auto description = textOf(".attn.description"), explanation = textOf(".attn.explanation");
-  if (!description || !explanation)
-    return joinErrors(description.takeError(), explanation.takeError());
-  if (description->empty())
-    return createStringError("none of its sections describes one");
-  return Artifact{formOf(object->getELFFile()), StringRef(*description).rtrim('\0').str(),
-                  std::move(*explanation)};
+  Artifact artifact{formOf(object->getELFFile()), "", "", ""};
+  for (auto [section, text] : {std::pair(StringRef(".attn.description"), &artifact.description),
+                               std::pair(StringRef(".attn.explanation"), &artifact.explanation),
+                               std::pair(StringRef(materialsSection), &artifact.materials)}) {
+    auto found = sectionText(*object, section);
+    if (!found)
+      return found.takeError();
+    *text = std::move(*found);
+  }
+  artifact.description = StringRef(artifact.description).rtrim('\0').str();
+  return artifact;
 }
 
 static Expected<Artifact> readArchive(StringRef file) {
@@ -98,13 +107,17 @@ static Expected<Artifact> readArchive(StringRef file) {
     // LLVM believes what a member says of its size.
     isCutOff = member->begin() < bytes.begin() || member->begin() > bytes.end() ||
                member->size() > static_cast<size_t>(bytes.end() - member->begin());
-    if (isCutOff || found)
+    if (isCutOff || (found && !found->materials.empty()))
       break;
     auto own = readElf(*member);
-    if (own)
-      found = {ArtifactForm::Static, std::move(own->description), std::move(own->explanation)};
-    else
+    if (!own) {
       consumeError(own.takeError());
+    } else if (found) { // a member of its own
+      found->materials = std::move(own->materials);
+    } else if (!own->description.empty()) {
+      own->form = ArtifactForm::Static;
+      found = std::move(*own);
+    }
   }
   if (error)
     return std::move(error);
@@ -118,8 +131,12 @@ static Expected<Artifact> readArchive(StringRef file) {
 Expected<Artifact> readArtifact(StringRef bytes) {
   if (bytes.starts_with("!<arch>\n"))
     return readArchive(bytes);
-  if (looksLikeArtifact(bytes))
-    return readElf(bytes);
+  if (looksLikeArtifact(bytes)) {
+    auto artifact = readElf(bytes);
+    if (artifact && artifact->description.empty())
+      return createStringError("none of its sections describes one");
+    return artifact;
+  }
   return createStringError("it is no ELF file and no archive");
 }
 

@@ -18,6 +18,7 @@ struct Artifact {
   ArtifactForm form;
   std::string description; ///< JSON, the text of section .attn.description
   std::string explanation; ///< the bytes of section .attn.explanation; empty without one
+  std::string materials;   ///< SPDX's JSON, the text of section .attn.spdx; empty without one
 };
 
 /// What the bytes of a file are, found without running or loading it. An error says why they are no

@@ -6,6 +6,7 @@
 #include "Report.h"
 #include "compiler/support/InputFile.h"
 #include "io/File.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
@@ -48,7 +49,7 @@ std::unique_ptr<MemoryBuffer> readInput(StringRef path, size_t most) {
 void noteInput(StringRef path) {
   struct stat info;
   if (!path.empty() && ::stat(path.str().c_str(), &info) == 0)
-    attn_main_note_file(&info);
+    attn_main_note_file(path.str().c_str(), &info);
 }
 
 int checkOutputs(ArrayRef<attn::NamedOutput> outputs) {
@@ -56,6 +57,30 @@ int checkOutputs(ArrayRef<attn::NamedOutput> outputs) {
   if (attn::checkOutputs(outputs.data(), outputs.size(), error))
     return failWithMessage(Usage, error.text.c_str());
   return Ok;
+}
+
+/// A path as make and ninja read it in a rule.
+static std::string escapeForMake(StringRef path) {
+  std::string text;
+  for (char c : path) {
+    if (c == ' ' || c == '#')
+      text += '\\';
+    if (c == '$')
+      text += '$';
+    text += c;
+  }
+  return text;
+}
+
+int writeDepfile(StringRef path, StringRef output) {
+  SetVector<StringRef> files;
+  visitReadFiles(
+      [](const char *file, void *user) { static_cast<SetVector<StringRef> *>(user)->insert(file); },
+      &files);
+  std::string text = escapeForMake(output) + ":";
+  for (StringRef file : files)
+    text += " \\\n  " + escapeForMake(file);
+  return writeOutput(path, text + "\n");
 }
 
 /// Writes all bytes to a descriptor; the errno of a failure, else 0.

@@ -32,6 +32,10 @@ int writeOutput(llvm::StringRef path, llvm::StringRef bytes, bool isExecutable =
 /// The same for a file that is read to be written anew.
 int rewriteInput(llvm::StringRef path, llvm::StringRef bytes);
 
+/// Writes which files have been read for `output`, as a rule of make. Returns 0, or an exit code
+/// after an error.
+int writeDepfile(llvm::StringRef path, llvm::StringRef output);
+
 /// "512 B", "12.3 kB", "46.3 MB"
 std::string sizeText(uint64_t bytes);
 

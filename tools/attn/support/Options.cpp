@@ -46,8 +46,10 @@ public:
 };
 
 /// Verbs in the order a person meets them, not the table's alphabetical one.
-constexpr StringRef verbOrder[] = {"check", "compile", "run",    "bench",    "verify", "explain",
-                                   "diff",  "inspect", "import", "tokenize", "cache",  "fmt"};
+constexpr StringRef verbOrder[] = {"check",    "compile", "run",  "bench",   "verify",
+                                   "explain",  "explore", "diff", "inspect", "import",
+                                   "tokenize", "cache",   "fmt"};
+static_assert(std::size(verbOrder) == std::size(OptionSubCommands), "every verb has its place");
 
 /// Groups of options in the order of their use; others follow.
 constexpr unsigned groupOrder[] = {
@@ -76,6 +78,11 @@ bool isSpelledOption(const OptTable::Info &info) {
          info.Kind != Option::GroupClass;
 }
 
+/// Of the two forms of an option with a value the one that people read: `--name`, not `--name=`.
+bool isShown(const OptTable::Info &info) {
+  return isSpelledOption(info) && !info.getPrefixedName(OptionStrTable).ends_with("=");
+}
+
 StringRef spelling(const OptTable::Info &info) { return info.getPrefixedName(OptionStrTable); }
 
 int unknownVerb(StringRef name) {
@@ -91,7 +98,7 @@ int unknownOption(StringRef text, const OptTable::SubCommand &verb) {
   SmallVector<StringRef> candidates;
   std::string takers;
   for (const OptTable::Info &info : infoTable) {
-    if (!isSpelledOption(info) || spelling(info).ends_with("="))
+    if (!isShown(info))
       continue;
     if (belongsTo(info, &verb))
       candidates.push_back(spelling(info));
@@ -121,10 +128,10 @@ void printVerbs() {
             "4 environment, 70 internal error\n";
 }
 
-/// An option's text, in which `{targets}` stands for all levels and chips, and `{precisions}` for
-/// all formats of weights.
-static std::string helpOf(const OptTable::Info &info) {
-  std::string text = info.HelpText;
+/// A text of the table, in which `{targets}` stands for all levels and chips, and `{precisions}`
+/// for all formats of weights.
+std::string fill(StringRef given) {
+  std::string text = given.str();
   for (auto &[word, list] :
        {std::pair("{targets}", listTargets()), std::pair("{precisions}", formatNames(" or "))})
     if (size_t place = text.find(word); place != std::string::npos)
@@ -137,7 +144,7 @@ void printOption(const OptTable::Info &info) {
   std::string name = spelling(info).str();
   if (info.MetaVar)
     name += (info.Kind == Option::JoinedClass ? "" : " ") + std::string(info.MetaVar);
-  outs() << "  " << left_justify(name, width) << helpOf(info) << '\n';
+  outs() << "  " << left_justify(name, width) << fill(info.HelpText) << '\n';
 }
 
 /// All groups, those of `groupOrder` first.
@@ -178,6 +185,54 @@ void printOptions(const OptTable::SubCommand &verb, bool isAll) {
     outs() << "\n`attn " << verb.Name << " --help-all` prints those for developers of Attn, too\n";
 }
 
+/// All values of an option; none where these are not a list.
+std::vector<std::string> valuesOf(const OptTable::Info &info) {
+  StringRef text = info.Values ? info.Values : "";
+  SmallVector<StringRef> rows, names;
+  text.split(rows, ',', -1, /*KeepEmpty=*/false);
+  std::vector<std::string> values;
+  for (StringRef row : rows) { // one, or the names that a word stands for: "a, b or c"
+    std::string filled = fill(row);
+    for (StringRef name : split(filled, ' '))
+      if (name = name.rtrim(','); name != "or")
+        values.push_back(name.str());
+  }
+  return values;
+}
+
+/// Prints what begins with `start`, and what it is.
+void printCandidate(StringRef name, StringRef text, StringRef start) {
+  if (name.starts_with(start))
+    outs() << name << '\t' << text << '\n';
+}
+
+/// `attn --complete WORDS...`: what the last word, which may be empty, can become. Nothing where it
+/// is a file.
+void printCandidates(ArrayRef<const char *> words) {
+  StringRef last = words.empty() ? "" : words.back();
+  if (words.size() <= 1) {
+    for (StringRef verb : verbOrder)
+      printCandidate(verb, findVerb(verb)->HelpText, last);
+    return;
+  }
+  const OptTable::SubCommand *verb = findVerb(words.front());
+  auto [option, value] = last.split('=');
+  bool hasSign = last.starts_with("-") && last.contains('=');
+  for (const OptTable::Info &info : infoTable) {
+    if (!verb || !isShown(info) || !belongsTo(info, verb))
+      continue;
+    StringRef name = spelling(info);
+    if (hasSign && name == option)
+      for (const std::string &known : valuesOf(info))
+        printCandidate((option + "=" + known).str(), "", last);
+    else if (words.size() > 2 && name == words[words.size() - 2])
+      for (const std::string &known : valuesOf(info))
+        printCandidate(known, "", last);
+    else if (!hasSign && last.starts_with("-") && info.HelpText && !(info.Flags & HelpHidden))
+      printCandidate(name, fill(info.HelpText), last);
+  }
+}
+
 int checkArguments(const InputArgList &args, const OptTable::SubCommand &verb) {
   for (const Arg *arg : args) {
     const OptTable::Info &info = infoTable[arg->getOption().getID() - 1];
@@ -200,6 +255,11 @@ CommandLine parseCommandLine(ArrayRef<const char *> arguments) {
   StringRef first = arguments.front();
   if (first == "--version") {
     outs() << "attn " << compilerVersion() << '\n';
+    line.exitCode = Ok;
+    return line;
+  }
+  if (first == "--complete") {
+    printCandidates(arguments.drop_front());
     line.exitCode = Ok;
     return line;
   }
@@ -233,6 +293,8 @@ CommandLine parseCommandLine(ArrayRef<const char *> arguments) {
   }
   return line;
 }
+
+std::vector<std::string> valuesOf(OptionId option) { return valuesOf(infoTable[option - 1]); }
 
 std::vector<std::string> allFiles(const InputArgList &args) {
   std::vector<std::string> files = args.getAllArgValues(OPT_INPUT);

@@ -27,6 +27,9 @@ struct CommandLine {
 /// `arguments` is argv without the program's name; it must outlive the result.
 CommandLine parseCommandLine(llvm::ArrayRef<const char *> arguments);
 
+/// All values that an option takes, as Options.td lists them.
+std::vector<std::string> valuesOf(OptionId option);
+
 /// All files that a verb is given, those behind `--` too.
 std::vector<std::string> allFiles(const llvm::opt::InputArgList &args);
 

@@ -20,7 +20,7 @@ def explore : SubCommand<"explore", "Write a page for a browser: the attention, 
 def diff : SubCommand<"diff", "Say what became otherwise of the kernels of two specs, or of one for two targets",
                       "attn diff SPEC|ARTIFACT|JSON [SPEC|ARTIFACT|JSON] [--target LEVELS] [--set-size DIM=N] [--json]">;
 def inspect : SubCommand<"inspect", "Show what an artifact or a checkpoint holds, without running it",
-                         "attn inspect ARTIFACT|CHECKPOINT [--json]">;
+                         "attn inspect ARTIFACT|CHECKPOINT [--json|--spdx]">;
 def import : SubCommand<"import", "Write a spec from a checkpoint (a folder, a GGUF file, one of llama2.c) or from an ONNX file",
                         "attn import FOLDER|FILE [-o SPEC] [--allow KEY] [--set NAME=N]">;
 def tokenize : SubCommand<"tokenize", "Show the tokens of a text, or the text of tokens",
@@ -46,9 +46,9 @@ def options_Developers : OptionGroup<"Developers">, HelpText<"For developers of 
 
 class Switch<string name, list<SubCommand> verbs, string help, OptionGroup group>
     : Flag<["--"], name, verbs>, HelpText<help>, Group<group>;
-// --name VALUE and --name=VALUE.
-multiclass Valued<string name, list<SubCommand> verbs, string help, string meta, OptionGroup group> {
-  def NAME : Separate<["--"], name, verbs>, HelpText<help>, MetaVarName<meta>, Group<group>;
+// --name VALUE and --name=VALUE. `values`: all that it takes, with commas between, for shells that complete it.
+multiclass Valued<string name, list<SubCommand> verbs, string help, string meta, OptionGroup group, string values = ""> {
+  def NAME : Separate<["--"], name, verbs>, HelpText<help>, MetaVarName<meta>, Group<group>, Values<values>;
   def NAME#_eq : Joined<["--"], name#"=", verbs>, Alias<!cast<Option>(NAME)>;
 }
 
@@ -63,18 +63,20 @@ def help_h : Flag<["-"], "h">, Alias<help>;
 def help_all : Flag<["--"], "help-all">, HelpText<"Print this, with the options for developers of Attn">, Group<options_Tool>;
 def version : Flag<["--"], "version">, HelpText<"Print the version">, Group<options_Tool>;
 defm diagnostics : Valued<"diagnostics", [check, compile, run, bench, verify, explain, explore, diff, cache, fmt],
-                          "How errors are written: text (default) or json, one object a line", "FORM", options_Tool>;
+                          "How errors are written: text (default) or json, one object a line", "FORM", options_Tool, "text,json">;
 
 def o : JoinedOrSeparate<["-"], "o", [compile, import, explore]>, HelpText<"Where to write; `-` is standard output">,
         MetaVarName<"FILE">, Group<options_Code>;
 defm emit : Valued<"emit", [compile], "exe (default), shared, static, object, header, asm, llvm-ir, ptx, or a stage: attn, fused, "
-                   "memory, tiled, kernels, llvm", "KIND", options_Code>;
+                   "memory, tiled, kernels, llvm", "KIND", options_Code,
+                   "exe,shared,static,object,header,asm,llvm-ir,ptx,attn,fused,memory,tiled,kernels,llvm">;
 defm target : Valued<"target", codeVerbs,
-                     "native (default), {targets}; several joined by commas, chosen from at load", "LEVELS", options_Code>;
+                     "native (default), {targets}; several joined by commas, chosen from at load", "LEVELS", options_Code, "native,{targets}">;
 defm precision : Valued<"precision", codeVerbs, "What weights of linears are stored in, instead of what the spec says: {precisions} (f32 without it). CPUs have f32 for tf32. "
-                        "GPUs multiply in bf16 and f16, too; formats of integers are multiplied in int8", "TYPE", options_Code>;
+                        "GPUs multiply in bf16 and f16, too; formats of integers are multiplied in int8", "TYPE", options_Code, "{precisions}">;
 def O : Joined<["-"], "O", codeVerbs>, HelpText<"Optimise: 0 to 3 (default 3)">, MetaVarName<"N">, Group<options_Code>;
 def embed_weights : Switch<"embed-weights", [compile], "Put the packed weights into the artifact, and the tokenizer where it takes text", options_Code>;
+defm depfile : Valued<"depfile", [compile], "Write which files the output depends on, as make and ninja read it", "FILE", options_Code>;
 defm tuning : Valued<"tuning", codeVerbs, "Take the measured tiles in FILE where there are some for this CPU", "FILE", options_Code>;
 def tune : Switch<"tune", [compile], "Measure kernels with other tiles, and write the fastest to the file of --tuning", options_Code>;
 defm turns : Valued<"turns", [compile], "Of each comparison of --tune; without it as many as take a few seconds", "N", options_Code>;
@@ -98,10 +100,11 @@ def map_image : Switch<"map-image", [run], "Draw the pictures that went in befor
 
 defm kernel_code : Valued<"code", [explain], "Show the loops of one kernel, and its machine code with the lines of the spec that it comes from", "KERNEL", options_Comparison>;
 defm line : Valued<"line", [explain], "Of --code what one line of the spec became, `27` or `vit.attn:27`", "LINE", options_Comparison>;
-defm export_form : Valued<"export", [explore], "Write the model's graphs for another tool instead of a page: model-explorer, the JSON of Google's Model Explorer", "FORM", options_Comparison>;
+defm export_form : Valued<"export", [explore], "Write the model's graphs for another tool instead of a page: model-explorer, the JSON of Google's Model Explorer", "FORM", options_Comparison, "model-explorer">;
 defm run_file : Valued<"run", [explain, explore], "Show what each kernel took in a run that `attn bench --profile --json` wrote to FILE (`-`: standard input), the slowest first, at its sizes; of explore, and the differences that `attn verify --json` did, any number of times", "FILE", options_Comparison>;
 def memory : Switch<"memory", [explain], "Show the plan of the workspace instead: buffers, their bytes, when they are needed, and what for", options_Comparison>;
 def parameters : Switch<"parameters", [explain], "Show instead where the spec binds each tensor, and how and where it is stored", options_Comparison>;
+def spdx : Switch<"spdx", [inspect], "Print what an artifact was linked from, or `attn` itself where none is named: a bill of materials (SPDX 2.3, JSON)", options_Comparison>;
 def values : Switch<"values", [check], "Show of each tensor of --weights its least, greatest and mean value, NaN and outliers", options_Comparison>;
 defm against : Valued<"against", [verify], "Compare with this .npy file instead of the reference interpreter", "FILE", options_Comparison>;
 def each_tap : Switch<"each-tap", [verify], "Compare every named intermediate (`let`), too", options_Comparison>;
@@ -114,7 +117,7 @@ def decode : Switch<"decode", [tokenize], "The text is ids, with spaces or comma
 def clear : Switch<"clear", [cache], "Remove all compiled specs and packed weights", options_Tool>;
 
 let Flags = [HelpHidden] in {
-defm attention : Valued<"attention", codeVerbs, "auto (default), strip, online or unfused, where an attention can be lowered so", "LOWERING", options_Developers>;
+defm attention : Valued<"attention", codeVerbs, "auto (default), strip, online or unfused, where an attention can be lowered so", "LOWERING", options_Developers, "auto,strip,online,unfused">;
 defm dump_stages : Valued<"dump-stages", [compile], "Write the module of every stage to DIR", "DIR", options_Developers>;
 def gpu_bulk_stores : Switch<"gpu-bulk-stores", codeVerbs, "Linears of sm_90a store through shared memory, by the copy engine; not measured yet", options_Developers>;
 def gpu_overlap : Switch<"gpu-overlap", codeVerbs, "Kernels of sm_90a start while those before them end (programmatic dependent launch); not measured yet", options_Developers>;

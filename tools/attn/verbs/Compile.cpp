@@ -64,12 +64,10 @@ int readEmit(const opt::InputArgList &args, Emit &emit) {
   }
   if (name == "ptx")
     return emit.kind = Emit::Ptx, Ok;
-  static constexpr StringRef names[] = {"exe",    "shared",  "static",  "object", "header",
-                                        "asm",    "llvm-ir", "ptx",     "attn",   "fused",
-                                        "memory", "tiled",   "kernels", "llvm"};
-  auto nearest = frontend::nearestName(name, names);
-  return fail(Usage,
-              "`--emit " + name + "`: expected one of " + join(ArrayRef<StringRef>(names), ", "),
+  std::vector<std::string> names = valuesOf(OPT_emit);
+  SmallVector<StringRef> known(names.begin(), names.end());
+  auto nearest = frontend::nearestName(name, known);
+  return fail(Usage, "`--emit " + name + "`: expected one of " + join(names, ", "),
               nearest ? "did you mean `" + nearest->str() + "`?" : std::string());
 }
 
@@ -194,6 +192,12 @@ int checkOutput(const opt::InputArgList &args, Spec &spec, const CompileOptions 
   std::string tuning = args.getLastArgValue(OPT_tuning).str();
   if (args.hasArg(OPT_tune))
     outputs.push_back({"--tuning", tuning.c_str()});
+  std::string depfile = args.getLastArgValue(OPT_depfile).str();
+  if (!depfile.empty() && output == "-")
+    return fail(Usage, "`--depfile` is of an output in a file, and this one is standard output",
+                "name a file by `-o`");
+  if (!depfile.empty())
+    outputs.push_back({"--depfile", depfile.c_str()});
   std::deque<std::string> stages;
   std::error_code error;
   if (!options.dumpStages.empty())
@@ -316,6 +320,38 @@ int keepExplanation(const opt::InputArgList &args, Spec &spec, CompileOptions &o
 
 } // namespace
 
+/// What the verb makes, as `emit` says. 0, or an exit code after an error.
+static int emitOutput(const opt::InputArgList &args, Spec &spec, const Emit &emit,
+                      CompileOptions &options, StringRef output,
+                      std::chrono::steady_clock::time_point start) {
+  std::optional<int64_t> workspace;
+  int code = Ok;
+  switch (emit.kind) {
+  case Emit::Header:
+    return writeOutput(output, emitHeader(spec.module()));
+  case Emit::StageText:
+    return emitStage(spec, emit, options, output);
+  case Emit::Assembly:
+    code = emitAssembly(spec, options, output);
+    break;
+  case Emit::LlvmIr:
+    return emitText(spec, compileToLlvmIr, options, output);
+  case Emit::Ptx:
+    return emitText(spec, compileToPtx, options, output);
+  case Emit::Link:
+    if ((code = findAssembler(options)) || (code = readTokenizer(args, spec, options)) ||
+        (code = keepExplanation(args, spec, options)))
+      return code;
+    code = emitArtifact(spec, emit, options, output, spec.weights(args), workspace);
+    break;
+  }
+  std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  if (code == Ok)
+    printSummary(spec, output == "-" ? "standard output" : output, options, workspace,
+                 taken.count());
+  return code;
+}
+
 int runCompile(const opt::InputArgList &args) {
   auto start = std::chrono::steady_clock::now();
   Emit emit;
@@ -352,32 +388,9 @@ int runCompile(const opt::InputArgList &args) {
   if (!options.dumpStages.empty())
     if (auto error = sys::fs::create_directories(options.dumpStages))
       return fail(Environment, "cannot make `" + options.dumpStages + "`: " + error.message());
-  std::optional<int64_t> workspace;
-  int code = Ok;
-  switch (emit.kind) {
-  case Emit::Header:
-    return writeOutput(output, emitHeader(spec.module()));
-  case Emit::StageText:
-    return emitStage(spec, emit, options, output);
-  case Emit::Assembly:
-    code = emitAssembly(spec, options, output);
-    break;
-  case Emit::LlvmIr:
-    return emitText(spec, compileToLlvmIr, options, output);
-  case Emit::Ptx:
-    return emitText(spec, compileToPtx, options, output);
-  case Emit::Link:
-    if ((code = findAssembler(options)) || (code = readTokenizer(args, spec, options)) ||
-        (code = keepExplanation(args, spec, options)))
-      return code;
-    code = emitArtifact(spec, emit, options, output, spec.weights(args), workspace);
-    break;
-  }
-  std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  if (code == Ok)
-    printSummary(spec, output == "-" ? "standard output" : output, options, workspace,
-                 taken.count());
-  return code;
+  if (int code = emitOutput(args, spec, emit, options, output, start))
+    return code;
+  return args.hasArg(OPT_depfile) ? writeDepfile(args.getLastArgValue(OPT_depfile), output) : Ok;
 }
 
 } // namespace attn::tool

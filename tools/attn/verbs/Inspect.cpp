@@ -2,6 +2,7 @@
 //
 // `attn inspect`: what an artifact or a checkpoint holds, without running it.
 #include "Verbs.h"
+#include "compiler/emit/Materials.h"
 #include "compiler/support/Printable.h"
 #include "tools/attn/artifact/Artifact.h"
 #include "tools/attn/artifact/ArtifactReport.h"
@@ -15,7 +16,7 @@ using namespace llvm;
 
 namespace attn::tool {
 
-static int inspectArtifact(StringRef path, StringRef bytes, bool isJson) {
+static int inspectArtifact(StringRef path, StringRef bytes, const opt::InputArgList &args) {
   auto artifact = readArtifact(bytes);
   if (!artifact)
     return fail(BadInput,
@@ -24,8 +25,10 @@ static int inspectArtifact(StringRef path, StringRef bytes, bool isJson) {
   auto description = parseDescription(*artifact);
   if (!description)
     return fail(BadInput, "`" + path + "`: " + toString(description.takeError()));
-  std::string text = artifact->description + "\n";
-  if (!isJson) {
+  if (args.hasArg(OPT_spdx) && artifact->materials.empty())
+    return fail(BadInput, "`" + path + "` holds no bill of materials", "compile it anew");
+  std::string text = (args.hasArg(OPT_spdx) ? artifact->materials : artifact->description) + "\n";
+  if (!args.hasArg(OPT_spdx, OPT_json)) {
     text.clear();
     raw_string_ostream os(text);
     printModel(*description, artifact->form, os);
@@ -35,14 +38,23 @@ static int inspectArtifact(StringRef path, StringRef bytes, bool isJson) {
 }
 
 int runInspect(const opt::InputArgList &args) {
+  bool isBill = args.hasArg(OPT_spdx);
+  if (isBill && args.hasArg(OPT_json))
+    return fail(Usage, "`--spdx` and `--json` are two forms: say one");
+  if (isBill && allFiles(args).empty()) {
+    outs() << toolMaterials() << '\n';
+    return Ok;
+  }
   StringRef path = onlyFile(args, "artifact or checkpoint");
   if (path.empty())
     return Usage;
-  bool isJson = args.hasArg(OPT_json);
   if (sys::fs::is_directory(path) || path.ends_with(".safetensors.index.json") ||
       (path != "-" && kindOfCheckpoint(path.str()) != CheckpointKind::Other) ||
-      path.ends_with(".safetensors"))
-    return printCheckpoint(path.str(), isJson);
+      path.ends_with(".safetensors")) {
+    if (isBill)
+      return fail(Usage, "`--spdx` is for artifacts, and `" + path + "` is a checkpoint");
+    return printCheckpoint(path.str(), args.hasArg(OPT_json));
+  }
   auto buffer = readInput(path, mostOfMemory());
   if (!buffer)
     return Environment;
@@ -50,7 +62,7 @@ int runInspect(const opt::InputArgList &args) {
     return fail(BadInput, "`" + path + "` is neither an artifact nor a checkpoint",
                 "expected an ELF file, a .safetensors file, its index, a folder of them, a GGUF "
                 "file, or one that is called *.onnx");
-  return inspectArtifact(path, buffer->getBuffer(), isJson);
+  return inspectArtifact(path, buffer->getBuffer(), args);
 }
 
 } // namespace attn::tool
