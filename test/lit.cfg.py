@@ -65,6 +65,13 @@ for feature, package in (("javascript-library", "@huggingface/transformers"), ("
             config.substitutions.append(("%" + feature.replace("-", "_"), folder))
             break
 
+# Roots of Debian, and who may change to them (tools/setup.sh).
+if os.geteuid() == 0:
+    config.available_features.add("root")
+    for feature, release in (("debian-root", "bookworm"), ("debian-root-13", "trixie")):
+        if os.path.isdir(os.path.join(config.attn_build, "roots", release)):
+            config.available_features.add(feature)
+
 # The page of attn explore, and a browser for it.
 packages = os.path.join(config.attn_build, "tools", "explore")
 page = os.path.join(config.attn_build, "share", "attn", "explore.html")

@@ -32,6 +32,28 @@ install_libraries() {
   fi
 }
 
+# A root of Debian with a C compiler and CMake, where the package is installed for a test. Without a way to make one, and
+# for people other than root, that test is left out. A root of Debian 13 ($ATTN_ROOTS="bookworm trixie") is tested, too.
+make_roots() {
+  local release
+  if [[ $what != tests ]] || ((EUID != 0)); then
+    return
+  fi
+  mkdir -p build/roots
+  for release in ${ATTN_ROOTS:-bookworm}; do
+    [[ ! -d build/roots/$release ]] || continue
+    echo "setup: making a root of Debian in build/roots/$release"
+    rm -rf "build/roots/$release.part"
+    if timeout 900 mmdebstrap --quiet --variant=minbase --include=gcc,libc6-dev,cmake,make,pkg-config,python3-numpy \
+      "$release" "build/roots/$release.part" >/dev/null; then
+      mv "build/roots/$release.part" "build/roots/$release"
+    else
+      rm -rf "build/roots/$release.part"
+      echo "setup: it could not be made, so the test of the package there is left out"
+    fi
+  done
+}
+
 # Of the compiler, and of programs that take pictures, sounds and text.
 packages=(
   libmlir-22-dev mlir-22-tools llvm-22-dev clang-22 lld-22 cmake ninja-build gcc g++
@@ -55,6 +77,8 @@ tests_packages=(
   python3-torch libopenblas0-pthread python3-numpy python3-pil python3-onnx python3-regex python3-sentencepiece python3-jinja2
   # the page of attn explore
   chromium
+  # a system to install the package on
+  mmdebstrap
 )
 if [[ $what == tests ]]; then
   packages+=("${tests_packages[@]}")
@@ -69,6 +93,7 @@ for package in "${packages[@]}"; do
 done
 if ((${#missing[@]} == 0)); then
   install_libraries
+  make_roots
   echo "setup: everything is installed"
   exit 0
 fi
@@ -89,4 +114,5 @@ fi
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 install_libraries
+make_roots
 echo "setup: done"

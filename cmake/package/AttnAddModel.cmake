@@ -4,11 +4,11 @@ include_guard()
 #
 # Compiles a spec whenever it, a file that it uses, its weights or the compiler has changed. What is made:
 #   STATIC (default), SHARED   a library TARGET to link with, and TARGET.h, which it lets people include
-#   EXECUTABLE                 a program in ${CMAKE_CURRENT_BINARY_DIR}/TARGET, built by `all`
+#   EXECUTABLE                 a program, bin/TARGET in the build folder, which `all` builds
 # WEIGHTS   a checkpoint that becomes part of it; without, it takes its weights when it runs
 # TARGETS   x86-64-v3, x86-64-v4, sm_90a, ...: code for each of them; by default for the CPU that compiles
 # OPTIONS   further options of `attn compile`
-# TARGET's property ATTN_ARTIFACT is the path of what `attn compile` wrote.
+# The path of what was made is TARGET's property ATTN_ARTIFACT.
 function(attn_add_model target spec)
   cmake_parse_arguments(PARSE_ARGV 2 ARG "" "WEIGHTS;PRECISION;TYPE" "TARGETS;SET;OPTIONS")
   if(ARG_UNPARSED_ARGUMENTS)
@@ -31,7 +31,8 @@ function(attn_add_model target spec)
     set(artifact "${folder}/lib${target}.so")
   elseif(ARG_TYPE STREQUAL "EXECUTABLE")
     set(kind exe)
-    set(artifact "${folder}/${target}")
+    set(artifact "${folder}/bin/${target}") # in the folder itself it would have the name of a rule
+    file(MAKE_DIRECTORY "${folder}/bin")
   else()
     message(FATAL_ERROR "attn_add_model(${target}): TYPE ${ARG_TYPE} is none of STATIC, SHARED and EXECUTABLE")
   endif()

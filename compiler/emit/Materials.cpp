@@ -48,15 +48,25 @@ json::Object package(StringRef name, StringRef version, StringRef licence) {
   return made;
 }
 
-/// Where a material is found by package URL.
+/// A text as a package URL holds it.
+std::string percentEncoded(StringRef text) {
+  std::string made;
+  for (char c : text)
+    if (isAlnum(c) || StringRef("-._~/").contains(c))
+      made += c;
+    else
+      made += formatv("%{0:X-2}", static_cast<uint8_t>(c)).str();
+  return made;
+}
+
+/// Where a material is found, as a package URL; empty where nobody knows.
 std::string packageUrl(const Material &material) {
-  if (material.part != Part::Page)
-    return material.package.empty()
-               ? ""
-               : formatv("pkg:deb/debian/{0}@{1}", material.package, material.version).str();
-  std::string name = material.name.str(); // of a scope: @ is written %40
-  return "pkg:npm/" + (name[0] == '@' ? "%40" + name.substr(1) : name) + "@" +
-         material.version.str();
+  if (material.part == Part::Page)
+    return "pkg:npm/" + percentEncoded(material.name) + "@" + percentEncoded(material.version);
+  if (material.package.empty())
+    return "";
+  return "pkg:deb/debian/" + percentEncoded(material.package) + "@" +
+         percentEncoded(material.version);
 }
 
 json::Object describe(const Material &material) {
@@ -68,6 +78,14 @@ json::Object describe(const Material &material) {
   return made;
 }
 
+/// How what is described has materials of a part in it. Who links a static library links those,
+/// too.
+StringRef relationOf(Part part, bool isLinked) {
+  if (part == Part::Page)
+    return "CONTAINS";
+  return isLinked ? "STATIC_LINK" : "DEPENDS_ON";
+}
+
 json::Object relationship(StringRef from, StringRef type, StringRef to) {
   return json::Object{{"spdxElementId", from.str()},
                       {"relationshipType", type.str()},
@@ -75,7 +93,8 @@ json::Object relationship(StringRef from, StringRef type, StringRef to) {
 }
 
 /// A document about `subject`, which has in it what `holds` says, and no time.
-std::string document(json::Object subject, StringRef space, function_ref<bool(Part)> holds) {
+std::string document(json::Object subject, StringRef space, bool isLinked,
+                     function_ref<bool(Part)> holds) {
   std::string own = subject.getString("SPDXID")->str(), name = subject.getString("name")->str();
   json::Array packages{std::move(subject)};
   json::Array relationships{relationship("SPDXRef-DOCUMENT", "DESCRIBES", own)};
@@ -110,7 +129,8 @@ std::string artifactMaterials(StringRef object, const LinkOptions &options) {
   subject["comment"] =
       "compiled by attn " ATTN_VERSION ", whose runtime (" + ownLicence.str() + ") is part of it";
   std::string space = formatv("urn:attn:{0}:{1:x-}", options.symbol, xxh3_64bits(object));
-  return document(std::move(subject), space, [&](Part part) {
+  bool isLinked = options.kind == ArtifactKind::Executable || options.kind == ArtifactKind::Shared;
+  return document(std::move(subject), space, isLinked, [&](Part part) {
     return (part == Part::Pictures && options.takesImage) ||
            (part == Part::Sounds && options.takesSound) || (part == Part::Texts && hasTexts);
   });
@@ -118,7 +138,7 @@ std::string artifactMaterials(StringRef object, const LinkOptions &options) {
 
 std::string toolMaterials() {
   return document(package("attn", ATTN_VERSION, ownLicence), "urn:attn:tools:" ATTN_VERSION,
-                  [](Part) { return true; });
+                  /*isLinked=*/true, [](Part) { return true; });
 }
 
 } // namespace attn
