@@ -4,7 +4,7 @@
 include_guard()
 
 # name | a file of it that is linked or included | licence, as SPDX writes it | what it goes into
-# Pictures, Sounds and Texts: artifacts that take these, and the tools. Compiler: the tools alone.
+# Pictures, Sounds, Texts and Server: artifacts that take or have these, and the tools. Compiler: the tools alone.
 set(ATTN_MATERIALS
   "libpng|libpng.a|libpng-2.0|Pictures"
   "libjpeg-turbo|libjpeg.a|IJG AND BSD-3-Clause AND Zlib|Pictures"
@@ -13,6 +13,8 @@ set(ATTN_MATERIALS
   "libogg|libogg.a|BSD-3-Clause|Sounds"
   "pcre2|libpcre2-8.a|BSD-3-Clause|Texts"
   "utf8proc|libutf8proc.a|MIT AND Unicode-DFS-2015|Texts"
+  "libevent-extra|libevent_extra.a|BSD-3-Clause|Server"
+  "libevent|libevent_core.a|BSD-3-Clause|Server"
   "llvm|${LLVM_LIBRARY_DIR}/libLLVMCore.a|Apache-2.0 WITH LLVM-exception|Compiler"
   "mlir|${LLVM_LIBRARY_DIR}/libMLIRIR.a|Apache-2.0 WITH LLVM-exception|Compiler"
   "zstd|libzstd.a|BSD-3-Clause|Compiler"

@@ -60,12 +60,13 @@ packages=(
   libfmt-dev zlib1g-dev libzstd-dev libxml2-dev libcurl4-openssl-dev libedit-dev
   # ONNX files
   libprotobuf-dev protobuf-compiler
-  # pictures, sounds and tokenizers in compiled programs
-  libpng-dev libjpeg62-turbo-dev libflac-dev libpcre2-dev libutf8proc-dev
+  # pictures, sounds, tokenizers and servers in compiled programs
+  libpng-dev libjpeg62-turbo-dev libflac-dev libpcre2-dev libutf8proc-dev libevent-dev
   # the demo's test images
   dataset-fashion-mnist
 )
 tests_packages=(
+  curl
   llvm-22-tools libgtest-dev ccache
   # the runtime for AArch64, and its tests
   crossbuild-essential-arm64 qemu-user googletest

@@ -48,6 +48,8 @@ static void addSystemLibraries(const LinkOptions &options, SmallVectorImpl<std::
     add({"libFLAC.a", "libogg.a"});
   if (options.takesText && options.kind == ArtifactKind::Executable)
     add({"libpcre2-8.a", "libutf8proc.a"});
+  if (options.hasServer)
+    add({"libevent_extra.a", "libevent_core.a"});
   args.append({"-Wl,--as-needed", "-lm", "-lpthread"});
 }
 
@@ -64,6 +66,8 @@ static Expected<Buffer> linkExecutable(MemoryBufferRef object, StringRef materia
                      ? "-Wl,-u,attn_main_prompt,-u,attn_main_rows,-u,attn_main_speech"
                      : "-Wl,-u,attn_main_prompt,-u,attn_main_rows",
                  archivePath(options, "libattn_prompt.a"), archivePath(options, "libattn_text.a")});
+  if (options.hasServer)
+    args.append({"-Wl,-u,attn_main_serve", archivePath(options, "libattn_serve.a")});
   if (options.findsObjects)
     args.append({"-Wl,-u,attn_main_draw", archivePath(options, "libattn_drawing.a")});
   if (options.takesImage)

@@ -23,6 +23,7 @@ struct LinkOptions {
   bool findsObjects = false; ///< a program draws into pictures, where the runtime does
   bool takesSound = false;   ///< the artifact reads sounds, where the runtime does
   bool takesText = false;    ///< a program has tokenizers, where the runtime does
+  bool hasServer = false;    ///< a program answers requests over HTTP, by `--serve`
   std::string runtimeDir;    ///< where libattn_rt.a and the others lie, for this machine
   const CpuArchitecture *architecture = nullptr; ///< of the object
 };

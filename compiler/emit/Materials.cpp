@@ -14,7 +14,7 @@ namespace attn {
 namespace {
 
 /// What a material goes into.
-enum class Part { Pictures, Sounds, Texts, Compiler, Page };
+enum class Part { Pictures, Sounds, Texts, Server, Compiler, Page };
 
 struct Material {
   StringRef name, version, licence, package; ///< of Debian; empty: of npm
@@ -102,8 +102,8 @@ std::string document(json::Object subject, StringRef space, bool isLinked,
     if (!holds(material.part))
       continue;
     packages.push_back(describe(material));
-    relationships.push_back(relationship(
-        own, material.part == Part::Page ? "CONTAINS" : "STATIC_LINK", identifier(material.name)));
+    relationships.push_back(
+        relationship(own, relationOf(material.part, isLinked), identifier(material.name)));
   }
   json::Object made{
       {"spdxVersion", "SPDX-2.3"},
@@ -132,7 +132,8 @@ std::string artifactMaterials(StringRef object, const LinkOptions &options) {
   bool isLinked = options.kind == ArtifactKind::Executable || options.kind == ArtifactKind::Shared;
   return document(std::move(subject), space, isLinked, [&](Part part) {
     return (part == Part::Pictures && options.takesImage) ||
-           (part == Part::Sounds && options.takesSound) || (part == Part::Texts && hasTexts);
+           (part == Part::Sounds && options.takesSound) || (part == Part::Texts && hasTexts) ||
+           (part == Part::Server && options.hasServer);
   });
 }
 

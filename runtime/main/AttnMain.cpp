@@ -4,6 +4,7 @@
 #include "main/Objects.h"
 #include "main/PackProgress.h"
 #include "main/Prompt.h"
+#include "main/ServeCommand.h"
 #include <cerrno>
 #include <cstdio>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@ using namespace attn;
 #pragma weak attn_main_prompt
 #pragma weak attn_main_speech
 #pragma weak attn_main_rows
+#pragma weak attn_main_serve
 
 namespace {
 /// Handles that are destroyed on every way out.
@@ -282,7 +284,37 @@ static void readLabels(const Command &command, const attn_abi_model &tables, Lab
     labels.take(tables.labels, size_t(tables.labelBytes), tables.labelFunction);
 }
 
+namespace {
+/// A command and what it runs on.
+struct CommandRun {
+  const Command &command;
+  Handles &handles;
+};
+} // namespace
+
+/// Answers requests; an exit code.
+static int serveModel(const Command &command, const attn_abi_model &tables) {
+  Error error;
+  Handles handles;
+  if (!attn_main_serve) {
+    error.set(ATTN_INVALID_ARGUMENT, "U0002", "`--serve`: this program has no server");
+    error.help("`attn compile --with-server` puts one into it");
+    return complain(error);
+  }
+  if (attn_status status = attn_model_create(&tables, nullptr, &handles.model, &handles.message))
+    return complain(handles, status);
+  CommandRun run{command, handles};
+  auto bind = [](void *user, Error &error) {
+    auto *run = static_cast<CommandRun *>(user);
+    attn_status status = bindWeights(run->command, run->handles);
+    return status ? error.take(status, run->handles.message) : ATTN_OK;
+  };
+  return attn_main_serve(&command, handles.model, bind, &run, &error) ? complain(error) : ExitOk;
+}
+
 static int runCommand(const Command &command, const attn_abi_model &tables) {
+  if (command.serve)
+    return serveModel(command, tables);
   Error error;
   Handles handles;
   Tensors inputs, outputs;

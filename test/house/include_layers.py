@@ -31,6 +31,7 @@ LAYERS = {
     "run": ("base", "io", "weights", "cuda"),
     "session": ("base", "io", "text", "weights", "cuda", "run"),
     "main": ("base", "io", "weights", "cuda", "run"),
+    "serve": ("base", "io", "weights", "cuda", "run", "main"),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

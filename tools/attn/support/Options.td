@@ -75,6 +75,7 @@ defm target : Valued<"target", codeVerbs,
 defm precision : Valued<"precision", codeVerbs, "What weights of linears are stored in, instead of what the spec says: {precisions} (f32 without it). CPUs have f32 for tf32. "
                         "GPUs multiply in bf16 and f16, too; formats of integers are multiplied in int8", "TYPE", options_Code, "{precisions}">;
 def O : Joined<["-"], "O", codeVerbs>, HelpText<"Optimise: 0 to 3 (default 3)">, MetaVarName<"N">, Group<options_Code>;
+def with_server : Switch<"with-server", [compile], "Let a program answer requests over HTTP, by its --serve (0.3 MB)", options_Code>;
 def embed_weights : Switch<"embed-weights", [compile], "Put the packed weights into the artifact, and the tokenizer where it takes text", options_Code>;
 defm depfile : Valued<"depfile", [compile], "Write which files the output depends on, as make and ninja read it", "FILE", options_Code>;
 defm tuning : Valued<"tuning", codeVerbs, "Take the measured tiles in FILE where there are some for this CPU", "FILE", options_Code>;

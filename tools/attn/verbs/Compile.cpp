@@ -40,6 +40,7 @@ struct Emit {
   enum Kind { Link, Header, Assembly, LlvmIr, Ptx, StageText } kind = Link;
   ArtifactKind artifact = ArtifactKind::Executable;
   Stage stage = Stage::Attn;
+  bool hasServer = false; ///< of a program
 };
 
 int readEmit(const opt::InputArgList &args, Emit &emit) {
@@ -159,6 +160,7 @@ int emitArtifact(Spec &spec, const Emit &emit, const CompileOptions &options, St
   linking.findsObjects = findsObjects(spec.module());
   linking.takesSound = takesSound(spec.module());
   linking.takesText = takesText(spec.module());
+  linking.hasServer = emit.hasServer;
   linking.runtimeDir = defaultRuntimeDir();
   linking.architecture = &options.targets.architecture();
   auto artifact = link(*object, linking);
@@ -228,6 +230,14 @@ int findKernel(Spec &spec, const CompileOptions &options) {
     return Ok;
   SmallVector<StringRef> known(names->begin(), names->end());
   return failUnknownKernel("--kernel", options.kernel, known, spec.path());
+}
+
+/// Only a program has a command line, and so `--serve`.
+int checkServer(const opt::InputArgList &args, Emit &emit) {
+  emit.hasServer = args.hasArg(OPT_with_server);
+  bool isProgram = emit.kind == Emit::Link && emit.artifact == ArtifactKind::Executable;
+  return emit.hasServer && !isProgram ? fail(Usage, "`--with-server` is for programs (--emit=exe)")
+                                      : Ok;
 }
 
 int checkEmbedding(const opt::InputArgList &args, const Emit &emit) {
@@ -359,6 +369,8 @@ int runCompile(const opt::InputArgList &args) {
   if (int code = readEmit(args, emit))
     return code;
   if (int code = checkEmbedding(args, emit))
+    return code;
+  if (int code = checkServer(args, emit))
     return code;
   if (int code = checkKernel(args, emit))
     return code;
