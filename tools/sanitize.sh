@@ -20,7 +20,7 @@ mkdir -p "$build"
 cmake --preset default -B "$build" -DATTN_SANITIZE="$1" "${launcher[@]}" >"$build/configure.log" 2>&1 ||
   { cat "$build/configure.log" >&2; exit 1; }
 tests=(FrontendSyntaxTest FrontendModelTest ImportTest RuntimeTest TextTest)
-ninja -C "$build" "${tests[@]}" attn_main attn_image attn_rt
+ninja -C "$build" "${tests[@]}" attn_main attn_image attn_serve attn_rt
 
 # LLVM's allocators are inlined here and there: their marks of what is free would be those of one half alone.
 export ASAN_OPTIONS=allow_user_poisoning=0:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
@@ -32,8 +32,8 @@ for test in "${tests[@]}"; do
   "$build/test/unit/$test" --gtest_brief=1 --gtest_filter="-SymbolsTest.*:MemoryTest.*" || failed=1
 done
 
-# run SPEC ARGUMENTS...: a program of a model's code and the sanitized runtime, on four threads.
-run() {
+# link SPEC SANITIZER: a program of a model's code and the sanitized runtime, $build/model/program.
+link() {
   local spec=$1 folder=$build/model
   shift
   echo "-- $spec"
@@ -42,14 +42,22 @@ run() {
   local member
   member=$(ar t "$folder/model.a" | head -n 1)
   ar p "$folder/model.a" "$member" >"$folder/model.o"
-  clang++-22 -fsanitize="$1" -fuse-ld=lld "$folder/model.o" "$build/lib/attn/libattn_main.a" -Wl,-u,attn_image_load \
-    "$build/lib/attn/libattn_image.a" "$build/lib/attn/libattn_rt.a" -l:libpng.a -l:libjpeg.a -l:libz.a -lm -lpthread \
+  clang++-22 -fsanitize="$1" -fuse-ld=lld "$folder/model.o" "$build/lib/attn/libattn_main.a" -Wl,-u,attn_image_load,-u,attn_main_serve \
+    "$build/lib/attn/libattn_serve.a" "$build/lib/attn/libattn_main.a" "$build/lib/attn/libattn_image.a" "$build/lib/attn/libattn_rt.a" \
+    -l:libevent_extra.a -l:libevent_core.a -l:libpng.a -l:libjpeg.a -l:libz.a -lm -lpthread \
     "-Wl,--defsym=attn_main_model=${member%.o}" -o "$folder/program"
-  "$folder/program" --threads 4 "${@:2}" >"$folder/log"
+}
+
+# run SPEC SANITIZER ARGUMENTS...: runs it on four threads.
+run() {
+  link "$1" "$2" && "$build/model/program" --threads 4 "${@:3}" >"$build/model/log"
 }
 run examples/fashion-vit/fashion_vit.attn "$1" --weights examples/fashion-vit/fashion_vit.safetensors \
   --input image=examples/fashion-vit/boot.png || failed=1
 run examples/self-attention/self_attention.attn "$1" --weights examples/self-attention/self_attention.safetensors \
   --entry unscaled --input x=examples/self-attention/x.npy || failed=1
 run test/numeric/decoder.attn "$1" --weights random --bench --entry decode || failed=1
+# Servers, by requests of test/serve.
+link test/serve/Inputs/small.attn "$1" && /usr/bin/python3 test/serve/Inputs/mistakes.py "$build/model/program" "$build/model" || failed=1
+link examples/fashion-vit/fashion_vit.attn "$1" && /usr/bin/python3 test/serve/Inputs/load.py "$build/model/program" 20 200 || failed=1
 exit $failed

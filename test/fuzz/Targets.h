@@ -14,6 +14,7 @@
   X(config)                                                                                        \
   X(folder)                                                                                        \
   X(format)                                                                                        \
+  X(infer)                                                                                         \
   X(npy) X(onnx) X(picture) X(safetensors) X(shards) X(sound) X(spec) X(tokenizer) X(tuning)
 
 namespace attn::fuzz {
