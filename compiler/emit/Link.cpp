@@ -31,12 +31,12 @@ static SmallVector<std::string> libraryArchives(const LinkOptions &options) {
     archives.push_back(archivePath(options, "libattn_image.a"));
   if (options.takesSound)
     archives.push_back(archivePath(options, "libattn_sound.a"));
+  if (options.kind == ArtifactKind::Shared && options.hasText())
+    archives.push_back(archivePath(options, "libattn_text.a"));
   return archives;
 }
 
-/// An artifact needs no library but libc, libm and pthread. The decoders of pictures are part of an
-/// executable; a shared library refers to the system's, since their archives' code is not made to
-/// be loaded anywhere.
+/// An artifact needs no library but libc, libm and pthread: others are linked as archives.
 static void addSystemLibraries(const LinkOptions &options, SmallVectorImpl<std::string> &args) {
   auto add = [&](std::initializer_list<StringRef> names) {
     for (StringRef name : names)
@@ -46,7 +46,7 @@ static void addSystemLibraries(const LinkOptions &options, SmallVectorImpl<std::
     add({"libpng.a", "libjpeg.a", "libz.a"});
   if (options.takesSound)
     add({"libFLAC.a", "libogg.a"});
-  if (options.takesText && options.kind == ArtifactKind::Executable)
+  if (options.hasText())
     add({"libpcre2-8.a", "libutf8proc.a"});
   if (options.hasServer)
     add({"libevent_extra.a", "libevent_core.a"});
@@ -97,7 +97,8 @@ stderr: .quad   0
         .section .note.GNU-stack,"",@progbits
 )";
 
-/// The C API and the model's tables; names of the archives stay inside.
+/// The C API and the model's tables; names of the archives stay inside. The tables have a name that
+/// is the same for all models, too, by which a program finds them that loads a library.
 static Expected<Buffer> linkShared(MemoryBufferRef object, StringRef materials,
                                    const LinkOptions &options) {
   SmallVector<LinkerInput> inputs = modelInputs(object, materials);
@@ -111,6 +112,7 @@ static Expected<Buffer> linkShared(MemoryBufferRef object, StringRef materials,
   args.append(libraryArchives(options));
   args.push_back("-Wl,--no-whole-archive");
   addSystemLibraries(options, args);
+  args.push_back("-Wl,--defsym=attn_model=" + options.symbol);
   args.append({"-Wl,-Bsymbolic", "-Wl,--version-script=exports", "-Wl,--gc-sections",
                "-Wl,--build-id=none", "-Wl,-z,defs", "-Wl,-z,noexecstack"});
   return runLinker(*options.architecture, inputs, args);

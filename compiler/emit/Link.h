@@ -22,10 +22,16 @@ struct LinkOptions {
   bool takesImage = false;   ///< the artifact reads pictures, where the runtime does
   bool findsObjects = false; ///< a program draws into pictures, where the runtime does
   bool takesSound = false;   ///< the artifact reads sounds, where the runtime does
-  bool takesText = false;    ///< a program has tokenizers, where the runtime does
+  bool takesText = false;    ///< the artifact has tokenizers, where the runtime does
   bool hasServer = false;    ///< a program answers requests over HTTP, by `--serve`
   std::string runtimeDir;    ///< where libattn_rt.a and the others lie, for this machine
   const CpuArchitecture *architecture = nullptr; ///< of the object
+
+  /// Whether the artifact itself has the tokenizers. Of a static library or an object, whoever
+  /// links it adds libattn_text.a.
+  bool hasText() const {
+    return takesText && (kind == ArtifactKind::Executable || kind == ArtifactKind::Shared);
+  }
 };
 
 /// The bytes of the artifact. They depend on `object`, the options, the runtime's archives and the

@@ -121,7 +121,6 @@ std::string document(json::Object subject, StringRef space, bool isLinked,
 } // namespace
 
 std::string artifactMaterials(StringRef object, const LinkOptions &options) {
-  bool hasTexts = options.takesText && options.kind == ArtifactKind::Executable;
   // Who made the model has not said under which terms.
   json::Object subject = package(options.symbol, "", "NOASSERTION");
   subject["primaryPackagePurpose"] =
@@ -132,7 +131,8 @@ std::string artifactMaterials(StringRef object, const LinkOptions &options) {
   bool isLinked = options.kind == ArtifactKind::Executable || options.kind == ArtifactKind::Shared;
   return document(std::move(subject), space, isLinked, [&](Part part) {
     return (part == Part::Pictures && options.takesImage) ||
-           (part == Part::Sounds && options.takesSound) || (part == Part::Texts && hasTexts) ||
+           (part == Part::Sounds && options.takesSound) ||
+           (part == Part::Texts && options.hasText()) ||
            (part == Part::Server && options.hasServer);
   });
 }
