@@ -20,6 +20,21 @@ int32_t attn_model_parameter_count(const attn_model *model) {
 int64_t attn_model_packed_bytes(const attn_model *model) { return model->tables->packedBytes; }
 int32_t attn_model_has_weights(const attn_model *model) { return model->weights != nullptr; }
 
+const char *attn_model_embedded_file(const attn_model *model, int32_t file, size_t *size) {
+  const attn_abi_model &tables = *model->tables;
+  const struct {
+    const char *bytes;
+    int64_t count;
+  } files[] = {{tables.tokenizer, tables.tokenizerBytes},
+               {tables.chatTemplate, tables.chatTemplateBytes},
+               {tables.labels, tables.labelBytes}};
+  bool isKnown = file >= 0 && file < int32_t(sizeof files / sizeof *files);
+  bool exists = isKnown && files[file].count > 0;
+  if (size)
+    *size = exists ? size_t(files[file].count) : 0;
+  return exists ? files[file].bytes : nullptr;
+}
+
 static const attn_abi_entry *entryAt(const attn_model *model, int32_t entry) {
   bool exists = entry >= 0 && entry < model->tables->entryCount;
   return exists ? &model->tables->entries[entry] : nullptr;

@@ -183,6 +183,15 @@ ATTN_API const char *attn_model_precision(const attn_model *model);
 ATTN_API const char *attn_model_level(const attn_model *model);
 ATTN_API const char *attn_model_description(const attn_model *model);
 
+/* Files that an artifact may have besides its weights: that of a tokenizer, for
+ * attn_tokenizer_open_memory; a chat template, for attn_chat_template_open_memory; the names of
+ * classes, each with a NUL behind it. */
+enum { ATTN_FILE_TOKENIZER = 0, ATTN_FILE_CHAT_TEMPLATE = 1, ATTN_FILE_LABELS = 2 };
+
+/* The bytes of such a file, which belong to the artifact, and their number; NULL and 0 where it has
+ * none. */
+ATTN_API const char *attn_model_embedded_file(const attn_model *model, int32_t file, size_t *size);
+
 /* Counts; indices below run from 0. A getter whose index does not exist returns 0, -1 or NULL and
  * leaves *info alone; attn_*_info getters return ATTN_NOT_FOUND. */
 ATTN_API int32_t attn_model_dim_count(const attn_model *model);

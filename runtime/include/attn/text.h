@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The C API of text: open a tokenizer, turn texts into ids and ids into text; let a model go on
- * from a text. In libattn_text.a.
+ * from a text. In libattn_text.a, and in shared libraries of models whose programs take texts. What
+ * needs no model is in libattn_text.so, too.
  *
  *   attn_tokenizer *tokenizer = NULL;
  *   attn_tokens tokens = {0};
