@@ -177,6 +177,21 @@ int DiagnosticPrinter::failure() const {
   return kind == ErrorKind::Environment ? int(Environment) : internalError();
 }
 
+std::unique_ptr<MemoryBuffer> compileOnce(Spec &spec, const CompileOptions &options, uint64_t bound,
+                                          int &code) {
+  CompileCache cache(spec.module(), options, bound);
+  std::unique_ptr<MemoryBuffer> object = cache.read();
+  if (object)
+    return object;
+  DiagnosticPrinter printer(spec.context());
+  object = compileToObject(spec.module(), options, Progress());
+  if (!object)
+    code = printer.failure();
+  else if (!printer.hasPrinted()) // warnings are said at every start
+    cache.write(*object);
+  return object;
+}
+
 LoadedModel::LoadedModel() = default;
 LoadedModel::~LoadedModel() = default;
 
@@ -193,16 +208,10 @@ int LoadedModel::compile(Spec &spec, const opt::InputArgList &args, const Compil
   std::optional<uint64_t> bound = args.hasArg(OPT_no_cache) ? 0 : cacheBound();
   if (!bound)
     return Usage;
-  CompileCache cache(spec.module(), options, *bound);
-  std::unique_ptr<MemoryBuffer> object = cache.read();
-  if (!object) {
-    DiagnosticPrinter printer(spec.context());
-    object = compileToObject(spec.module(), options, Progress());
-    if (!object)
-      return printer.failure();
-    if (!printer.hasPrinted()) // warnings are said at every start
-      cache.write(*object);
-  }
+  int code = Ok;
+  std::unique_ptr<MemoryBuffer> object = compileOnce(spec, options, *bound, code);
+  if (!object)
+    return code;
   return load(std::move(object), modelSymbol(spec.module()));
 }
 

@@ -45,13 +45,18 @@ private:
   mlir::ScopedDiagnosticHandler handler;
 };
 
+/// Compiles the spec to an object, or takes the one of a compilation before (CompileCache.h, whose
+/// bound `bound` is). Null after an error, whose exit code is then in `code`.
+std::unique_ptr<llvm::MemoryBuffer> compileOnce(Spec &spec, const CompileOptions &options,
+                                                uint64_t bound, int &code);
+
 /// A model's code in this process.
 class LoadedModel {
 public:
   LoadedModel();
   ~LoadedModel();
-  /// Compiles the spec to an object, or takes the one of a compilation before (CompileCache.h;
-  /// unless `--no-cache` is among `args`), and loads it. 0, or an exit code after an error.
+  /// Compiles the spec once (not so with `--no-cache` among `args`), and loads it. 0, or an exit
+  /// code after an error.
   int compile(Spec &spec, const llvm::opt::InputArgList &args, const CompileOptions &options);
   /// Loads an object that defines the tables as `symbol`.
   int load(std::unique_ptr<llvm::MemoryBuffer> object, llvm::StringRef symbol);

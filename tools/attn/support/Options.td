@@ -82,6 +82,7 @@ defm tuning : Valued<"tuning", codeVerbs, "Take the measured tiles in FILE where
 def tune : Switch<"tune", [compile], "Measure kernels with other tiles, and write the fastest to the file of --tuning", options_Code>;
 defm turns : Valued<"turns", [compile], "Of each comparison of --tune; without it as many as take a few seconds", "N", options_Code>;
 
+def cache_code : Switch<"cache", [compile], "Take the code of the same spec from a compilation before, and keep it for the next, as `attn run` does (`attn cache`)", options_Code>;
 def no_cache : Switch<"no-cache", [run, bench, verify], "Compile the spec even if its code was kept, and keep none (`attn cache`)", options_Code>;
 
 defm set : Valued<"set", setVerbs, "Another size for a dim, or bound of a `dyn`, any number of times", "DIM=N", options_Spec>;

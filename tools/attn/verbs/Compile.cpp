@@ -14,6 +14,7 @@
 #include "text/Tokenizer.h"
 #include "text/jinja/ChatTemplate.h"
 #include "tools/attn/build/Build.h"
+#include "tools/attn/build/CompileCache.h"
 #include "tools/attn/build/Embed.h"
 #include "tools/attn/build/LiveShares.h"
 #include "tools/attn/checkpoints/Checkpoints.h"
@@ -141,15 +142,19 @@ void printSummary(Spec &spec, StringRef output, const CompileOptions &options,
   errs() << line << fmt::format(", {:.1f} s\n", seconds);
 }
 
-int emitArtifact(Spec &spec, const Emit &emit, const CompileOptions &options, StringRef output,
-                 StringRef weights, std::optional<int64_t> &workspace) {
-  DiagnosticPrinter printer(spec.context());
-  auto object = compileToObject(spec.module(), options, Progress());
+int emitArtifact(const opt::InputArgList &args, Spec &spec, const Emit &emit,
+                 const CompileOptions &options, StringRef output,
+                 std::optional<int64_t> &workspace) {
+  std::optional<uint64_t> bound = args.hasArg(OPT_cache_code) ? cacheBound() : 0;
+  if (!bound)
+    return Usage;
+  int code = Ok;
+  auto object = compileOnce(spec, options, *bound, code);
   if (!object)
-    return printer.failure();
+    return code;
   std::string symbol = modelSymbol(spec.module());
   if (options.embedWeights)
-    if (int code = embedWeights(object, symbol, weights))
+    if ((code = embedWeights(object, symbol, spec.weights(args))))
       return code;
   workspace = workspaceBytes(MemoryBuffer::getMemBuffer(*object, /*RequiresNullTerminator=*/false),
                              symbol, options);
@@ -352,7 +357,7 @@ static int emitOutput(const opt::InputArgList &args, Spec &spec, const Emit &emi
     if ((code = findAssembler(options)) || (code = readTokenizer(args, spec, options)) ||
         (code = keepExplanation(args, spec, options)))
       return code;
-    code = emitArtifact(spec, emit, options, output, spec.weights(args), workspace);
+    code = emitArtifact(args, spec, emit, options, output, workspace);
     break;
   }
   std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
