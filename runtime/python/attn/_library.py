@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The C API by ctypes: the structs and prototypes of attn/attn.h and attn/text.h, and how a library is loaded.
+
+test/python/layouts.test compares all of this with the headers."""
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import shutil
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_float, c_int32, c_int64, c_size_t, c_uint8, c_uint64,
+                    c_void_p)
+from typing import Any, Optional
+
+from .errors import ArgumentError, Error, FileError, from_message
+
+MAX_RANK = 8
+CPU, CUDA, CUDA_HOST = 1, 2, 3
+FILE_TOKENIZER, FILE_CHAT_TEMPLATE, FILE_LABELS = 0, 1, 2
+TEXT_ADD_SPECIAL, TEXT_SPECIAL_AS_TEXT, TEXT_TRUNCATE, TEXT_PAD = 1, 2, 4, 8
+ENDINGS = ("token", "limit", "stop", "caller", "context")  # ATTN_TEXT_ENDED_BY_*
+
+Shape = c_int64 * MAX_RANK
+OnTokens = CFUNCTYPE(c_int32, c_void_p, POINTER(c_int32), c_int64)
+OnScores = CFUNCTYPE(None, c_void_p, POINTER(c_float), c_int64, c_int64)
+OnText = CFUNCTYPE(c_int32, c_void_p, POINTER(ctypes.c_char), c_size_t)
+OnSpeech = CFUNCTYPE(c_int32, c_void_p, c_double, c_double, POINTER(ctypes.c_char), c_size_t)
+
+
+class Tensor(Structure):
+    _fields_ = [("data", c_void_p), ("dtype", c_int32), ("rank", c_int32), ("shape", Shape), ("strides", c_void_p),
+                ("deviceKind", c_int32), ("deviceIndex", c_int32)]
+
+
+class NamedTensor(Structure):
+    _fields_ = [("name", c_char_p), ("tensor", Tensor)]
+
+
+class TensorInfo(Structure):
+    _fields_ = [("name", c_char_p), ("dtype", c_int32), ("rank", c_int32), ("shape", Shape), ("isDynamic", c_int32 * MAX_RANK),
+                ("axisNames", c_char_p * MAX_RANK), ("below", c_int64), ("isState", c_int32)]
+
+
+class CacheInfo(Structure):
+    _fields_ = [("name", c_char_p), ("capacity", c_int64)]
+
+
+class Sampling(Structure):
+    _fields_ = [("temperature", c_float), ("topP", c_float), ("minP", c_float), ("repetition", c_float), ("topK", c_int32),
+                ("seed", c_uint64), ("typicalP", c_float), ("epsilon", c_float), ("eta", c_float), ("topH", c_float)]
+
+
+class Generation(Structure):
+    _fields_ = [("sampling", Sampling), ("limit", c_int64), ("stopCount", c_int32), ("stops", POINTER(c_int64)),
+                ("onTokens", OnTokens), ("user", c_void_p), ("beams", c_int32), ("lengthPenalty", c_float),
+                ("suppressCount", c_int32), ("forceCount", c_int32), ("suppressed", POINTER(c_int64)), ("forced", POINTER(c_int64)),
+                ("continues", c_int32), ("suppressFirstCount", c_int32), ("suppressedFirst", POINTER(c_int64)),
+                ("onScores", OnScores), ("sourceRepetition", c_float), ("noRepeat", c_int32), ("sourceNoRepeat", c_int32),
+                ("minTokens", c_int32), ("minLength", c_int32), ("maxLength", c_int32), ("decayFrom", c_int32), ("decay", c_float),
+                ("renormalizes", c_int32), ("earlyStopping", c_int32), ("forceLastCount", c_int32), ("badWordsCount", c_int32),
+                ("forcedLast", POINTER(c_int64)), ("badWords", POINTER(c_int64)), ("heldCount", c_int64), ("held", POINTER(c_int32))]
+
+
+class Tokens(Structure):
+    _fields_ = [("count", c_int64), ("ids", POINTER(c_int32)), ("types", POINTER(c_int32)), ("begins", POINTER(c_int64)),
+                ("ends", POINTER(c_int64)), ("origins", POINTER(c_uint8))]
+
+
+class TextOptions(Structure):
+    _fields_ = [("numbers", Generation), ("stopCount", c_int32), ("stops", POINTER(c_char_p)), ("flags", c_int32),
+                ("truncates", c_int32), ("onText", OnText), ("user", c_void_p)]
+
+
+class TextResult(Structure):
+    _fields_ = [("kept", c_int64), ("read", c_int64), ("written", c_int64), ("readSeconds", c_double), ("writeSeconds", c_double),
+                ("ending", c_int32)]
+
+
+# The structs by their names in C.
+STRUCTS = {"attn_tensor": Tensor, "attn_named_tensor": NamedTensor, "attn_tensor_info": TensorInfo, "attn_cache_info": CacheInfo,
+           "attn_sampling": Sampling, "attn_generation": Generation, "attn_tokens": Tokens, "attn_text_options": TextOptions,
+           "attn_text_result": TextResult}
+
+_message = POINTER(c_char_p)
+_out = POINTER(c_void_p)
+# What each function returns and takes. Those that a library has not are passed by: text, pictures, sounds.
+PROTOTYPES: dict[str, tuple[Any, ...]] = {
+    "attn_message_free": (None, c_void_p),
+    "attn_model_create": (c_int32, c_void_p, c_char_p, _out, _message),
+    "attn_model_destroy": (None, c_void_p),
+    "attn_model_name": (c_char_p, c_void_p),
+    "attn_model_version": (c_char_p, c_void_p),
+    "attn_model_precision": (c_char_p, c_void_p),
+    "attn_model_level": (c_char_p, c_void_p),
+    "attn_model_description": (c_char_p, c_void_p),
+    "attn_model_embedded_file": (c_void_p, c_void_p, c_int32, POINTER(c_size_t)),
+    "attn_model_entry_count": (c_int32, c_void_p),
+    "attn_model_entry_name": (c_char_p, c_void_p, c_int32),
+    "attn_model_input_count": (c_int32, c_void_p, c_int32),
+    "attn_model_output_count": (c_int32, c_void_p, c_int32),
+    "attn_model_input": (c_int32, c_void_p, c_int32, c_int32, POINTER(TensorInfo)),
+    "attn_model_output": (c_int32, c_void_p, c_int32, c_int32, POINTER(TensorInfo)),
+    "attn_model_cache_count": (c_int32, c_void_p),
+    "attn_model_cache": (c_int32, c_void_p, c_int32, POINTER(CacheInfo)),
+    "attn_model_packed_bytes": (c_int64, c_void_p),
+    "attn_model_has_weights": (c_int32, c_void_p),
+    "attn_model_bind_file": (c_int32, c_void_p, c_char_p, _message),
+    "attn_model_bind_memory": (c_int32, c_void_p, c_char_p, c_size_t, _message),
+    "attn_model_bind_tensors": (c_int32, c_void_p, POINTER(NamedTensor), c_size_t, _message),
+    "attn_model_bind_random": (c_int32, c_void_p, c_uint64, _message),
+    "attn_context_create": (c_int32, c_void_p, c_int32, _out, _message),
+    "attn_context_set_device": (c_int32, c_void_p, c_int32, c_int32, _message),
+    "attn_context_destroy": (None, c_void_p),
+    "attn_context_code": (c_char_p, c_void_p),
+    "attn_context_threads": (c_int32, c_void_p),
+    "attn_context_reset": (c_int32, c_void_p, _message),
+    "attn_cache_length": (c_int64, c_void_p, c_int32),
+    "attn_cache_truncate": (c_int32, c_void_p, c_int32, c_int64, _message),
+    "attn_infer_shapes": (c_int32, c_void_p, c_int32, POINTER(Tensor), POINTER(Tensor), _message),
+    # Of each call: ctypes passes what it is given without looking at types, which takes less time.
+    "attn_run": (c_int32,),
+    "attn_generation_default": (c_int32, c_void_p, c_int32, POINTER(Generation), _message),
+    "attn_generate": (c_int32, c_void_p, c_int32, POINTER(Generation), POINTER(Tensor), POINTER(Tensor), _message),
+    "attn_image_load": (c_int32, c_void_p, c_int32, c_int32, c_char_p, c_void_p, _message),
+    "attn_sound_load": (c_int32, c_void_p, c_int32, c_int32, c_char_p, c_void_p, _message),
+    "attn_tokenizer_open": (c_int32, c_char_p, _out, _message),
+    "attn_tokenizer_open_memory": (c_int32, c_char_p, c_size_t, _out, _message),
+    "attn_tokenizer_destroy": (None, c_void_p),
+    "attn_tokenizer_size": (c_int32, c_void_p),
+    "attn_tokenizer_find": (c_int32, c_void_p, c_char_p, c_size_t),
+    "attn_tokenizer_token": (c_void_p, c_void_p, c_int32, POINTER(c_size_t)),
+    "attn_tokenizer_is_special": (c_int32, c_void_p, c_int32),
+    "attn_tokenizer_encode": (c_int32, c_void_p, c_char_p, c_size_t, c_int32, POINTER(Tokens), _message),
+    "attn_tokenizer_encode_pair": (c_int32, c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, c_int32, POINTER(Tokens), _message),
+    "attn_tokens_free": (None, POINTER(Tokens)),
+    "attn_tokenizer_decode": (c_int32, c_void_p, c_void_p, c_int64, c_int32, _out, POINTER(c_size_t), _message),
+    "attn_decoding_create": (c_int32, c_void_p, c_int32, _out, _message),
+    "attn_decoding_follow": (c_int32, c_void_p, c_void_p, c_int64, _message),
+    "attn_decoding_add": (c_int32, c_void_p, c_int32, _out, POINTER(c_size_t), _message),
+    "attn_decoding_finish": (c_int32, c_void_p, _out, POINTER(c_size_t), _message),
+    "attn_decoding_destroy": (None, c_void_p),
+    "attn_chat_template_open": (c_int32, c_char_p, c_char_p, _out, _message),
+    "attn_chat_template_open_memory": (c_int32, c_char_p, c_size_t, _out, _message),
+    "attn_chat_template_destroy": (None, c_void_p),
+    "attn_chat_template_render": (c_int32, c_void_p, c_char_p, c_size_t, _out, POINTER(c_size_t), _message),
+    "attn_text_create": (c_int32, c_void_p, c_int32, c_void_p, _out, _message),
+    "attn_text_destroy": (None, c_void_p),
+    "attn_text_options_default": (c_int32, c_void_p, POINTER(TextOptions), _message),
+    "attn_text_prompt": (c_int32, c_void_p, c_char_p, c_size_t, POINTER(TextOptions), _message),
+    "attn_text_generate": (c_int32, c_void_p, POINTER(TextOptions), POINTER(TextResult), _message),
+    "attn_chat_create": (c_int32, c_void_p, c_void_p, _out, _message),
+    "attn_chat_destroy": (None, c_void_p),
+    "attn_chat_add": (c_int32, c_void_p, c_char_p, c_char_p, c_size_t, _message),
+    "attn_chat_answer": (c_int32, c_void_p, POINTER(TextOptions), POINTER(TextResult), _message),
+    "attn_text_embed": (c_int32, c_void_p, c_int32, c_void_p, c_char_p, c_size_t, c_int32, _out, POINTER(c_int64), _message),
+}
+
+
+class Library:
+    """A loaded library. Functions of the C API are attributes; `call` makes exceptions of their messages."""
+
+    def __init__(self, handle: ctypes.CDLL):
+        self.handle = handle
+        for name, (result, *arguments) in PROTOTYPES.items():
+            function = getattr(self.handle, name, None)
+            if function is not None:
+                function.restype = result
+                if name != "attn_run":
+                    function.argtypes = arguments
+            setattr(self, name, function)
+        # malloc's, for what the caller of the C API frees.
+        self.free = ctypes.CDLL(None).free
+        self.free.argtypes, self.free.restype = [c_void_p], None
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+    @property
+    def has_text(self) -> bool:
+        return self.attn_tokenizer_open is not None
+
+    def raise_message(self, status: int, message: c_char_p) -> None:
+        """Raises the exception of a message, which is freed."""
+        text = (message.value or b"error[R0401]: no memory").decode(errors="replace")
+        self.attn_message_free(ctypes.cast(message, c_void_p))
+        message.value = None
+        raise from_message(status, text)
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Calls a function whose last argument is the message."""
+        message = c_char_p()
+        status = getattr(self, name)(*arguments, ctypes.byref(message))
+        if status:
+            self.raise_message(status, message)
+
+    def create(self, name: str, *arguments: Any) -> int:
+        """The handle that a function makes whose last arguments are the handle and the message."""
+        handle = c_void_p()
+        self.call(name, *arguments, ctypes.byref(handle))
+        return handle.value or 0
+
+
+    def embedded_file(self, model: int, number: int) -> Optional[bytes]:
+        """The bytes of a file that is embedded in an artifact (ATTN_FILE_*)."""
+        size = c_size_t()
+        found = self.attn_model_embedded_file(model, number, ctypes.byref(size))
+        return ctypes.string_at(found, size.value) if found else None
+
+
+_libraries: dict[int, Library] = {}
+
+
+def open_library(path: str) -> Library:
+    """Loads a library, or finds it among those that are. None is unloaded: threads may be in its code."""
+    handle = ctypes.CDLL(path)
+    if handle._handle not in _libraries:
+        _libraries[handle._handle] = Library(handle)
+    return _libraries[handle._handle]
+
+
+class Handle:
+    """An object of the C API that is destroyed with this one, and what it needs that long."""
+
+    def __init__(self, library: Library, destroy: str, pointer: int, *needs: Any):
+        self.library, self.pointer, self.needs = library, pointer, needs
+        self._destroy = getattr(library, destroy)
+
+    def close(self) -> None:
+        pointer, self.pointer = self.pointer, None
+        if pointer:
+            self._destroy(pointer)
+
+    def __del__(self) -> None:
+        if getattr(self, "pointer", None):
+            self.close()
+
+
+def encode_path(path: Any, what: str) -> bytes:
+    """A path for C."""
+    try:
+        encoded = os.fsencode(path)
+    except TypeError:
+        raise ArgumentError(f"{what} is {describe(path)}, expected a path", code="R0101",
+                            help="pass a str or a pathlib.Path") from None
+    if b"\0" in encoded:
+        raise ArgumentError(f"{what} has a NUL in it", code="R0101", help="pass the path of a file")
+    return encoded
+
+
+def describe(value: Any) -> str:
+    """What a value is, for messages: "a list", "an int"."""
+    name = type(value).__name__
+    return "None" if value is None else ("an " if name[:1].lower() in "aeiou" else "a ") + name
+
+
+def install_prefix() -> Optional[pathlib.Path]:
+    """The folder that holds `bin/attn`, where this package is installed below it."""
+    for folder in pathlib.Path(__file__).resolve().parents[:-1]:
+        if (folder / "bin" / "attn").is_file():
+            return folder
+    return None
+
+
+def find_executable(given: Optional[Any] = None) -> str:
+    """`attn`: the one that is named, the one of this installation, or the one in PATH."""
+    if given is not None:
+        found = shutil.which(os.fspath(given))
+        if not found:
+            raise FileError(f"attn_executable: `{os.fspath(given)}` is no program",
+                            help="name the file of `attn`, `build/bin/attn` for example")
+        return found
+    prefix = install_prefix()
+    found = str(prefix / "bin" / "attn") if prefix else shutil.which("attn")
+    if not found:
+        raise FileError("no `attn` in a folder of PATH", help="pass attn_executable=, or put the folder of `attn` into PATH")
+    return found
+
+
+_text_library: Optional[Library] = None
+
+
+def text_library() -> Library:
+    """libattn_text.so: of this installation, beside `attn`, or where the system's loader finds it."""
+    global _text_library
+    if _text_library is None:
+        name, places = "libattn_text.so", []
+        try:
+            places.append(pathlib.Path(find_executable()).resolve().parent.parent / "lib" / name)
+        except Error:
+            pass
+        path = next((str(place) for place in places if place.is_file()), name)
+        try:
+            _text_library = open_library(path)
+        except OSError as error:
+            raise FileError(f"cannot load `{path}`: {error}",
+                            help="put the folder of `attn` into PATH, beside which `lib` has it") from None
+    return _text_library
