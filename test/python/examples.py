@@ -16,10 +16,10 @@ compared = 0
 def compare(spec, weights, entry, inputs, **named):
     """Runs an entry both ways; `inputs` of arrays and of files."""
     global compared
-    model = attn.compile(spec, weights=weights)
+    model = attn.compile(spec, weights=weights, optimize=0)
     made = getattr(model, entry)(**inputs)
     outputs = model.entries[entry].outputs
-    command = ["attn", "run", spec, "--weights", weights, "--entry", entry]
+    command = ["attn", "run", "-O0", spec, "--weights", weights, "--entry", entry]
     for name, value in inputs.items():
         if isinstance(value, np.ndarray):
             np.save(f"{folder}/{name}.npy", value)
@@ -58,7 +58,7 @@ for entry in ("scaled", "unscaled"):
     compare(*example("self-attention", "self_attention"), entry, {"x": np.load(f"{examples}/self-attention/x.npy")})
 words = {"word": rng.integers(1, 20, (3, 6), np.int32), "n": np.array([6, 4, 2], np.int32)}
 compare(*example("pronounce", "pronounce_lstm"), "pronounce", words)
-transformer = attn.compile(example("pronounce", "pronounce_transformer")[0])
+transformer = attn.compile(example("pronounce", "pronounce_transformer")[0], optimize=0)
 taken = {info.name for info in transformer.pronounce.inputs}
 compare(*example("pronounce", "pronounce_transformer"), "pronounce", {name: value for name, value in words.items() if name in taken})
 print(f"{compared} outputs: the same bits")

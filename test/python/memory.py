@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""30,000 calls leave no memory behind, nor do models, contexts, texts and errors. Usage: memory.py FOLDER"""
+"""15,000 calls leave no memory behind, nor do models, contexts, texts and errors. Usage: memory.py FOLDER"""
 import gc
 import sys
 import tracemalloc
@@ -43,7 +43,7 @@ def calls():
         model.apply(value)
 
 
-for name, body, times in (("calls", calls, 1000), ("errors", fail, 1000), ("models", reload, 100)):
+for name, body, times in (("calls", calls, 600), ("errors", fail, 500), ("models", reload, 100)):
     tracemalloc.start()
     sizes_before = []
     for _ in range(3):  # Python keeps some memory of objects that are gone, up to a bound

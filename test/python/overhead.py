@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from tiny import compile_tiny
 
-CALLS, ROUNDS, MOST = 1000, 40, 15.0
+CALLS, ROUNDS, MOST = 500, 25, 15.0
 model = attn.load(compile_tiny(sys.argv[1]), weights="random:1", threads=1)
 x, out, tensor, ids = np.ones((2, 4), np.float32), np.empty((2, 4), np.float32), torch.ones(2, 4), np.ones((2, 3), np.int64)
 apply, look, state = model.apply, model.look, model._state

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Memory that is shared with NumPy and PyTorch, conversions, what entries look like, threads, caches and states.
 Usage: sharing.py FOLDER"""
+import ast
 import inspect
+import os
+import pickle
 import sys
 import threading
 
@@ -125,6 +128,29 @@ for thread in threads:
     thread.join()
 assert not failures
 print("threads: the same bits")
+
+# In a child of a fork, and through pickle.
+child = os.fork()
+if child == 0:
+    os._exit(model.apply(inputs[0]).tobytes() != wanted[0])
+assert os.waitpid(child, 0)[1] == 0
+try:
+    model.apply(x[:, :2])
+except attn.InputError as error:
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) and again.code == "R0203" and type(again) is type(error)
+try:
+    attn.load("nix.so")
+except OSError as error:
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+# Stubs of types.
+stub = run(sys.executable, "-m", "attn.stubs", path)
+assert "def step(self, x: ArrayLike, h: Optional[ArrayLike] = ..., *, out: Any = ...) -> _step:" in stub
+tree = ast.parse(stub)
+classes = {node.name: [item.name for item in node.body if isinstance(item, ast.FunctionDef)] for node in tree.body
+           if isinstance(node, ast.ClassDef)}
+assert classes["Tiny"] == list(model.entries) and "_look" in classes and "_apply" not in classes
 
 # Compiled from a text; loaded anew after the file has changed.
 compiled = attn.compile(TINY, weights=weights, optimize=0, set={"B": 2})

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Texts from Python: tokenizers as `attn tokenize` has them, what a model writes as its program writes it, chats, vectors.
 Usage: texts.py EXAMPLES TEMPLATE ENCODER FOLDER"""
+import json
 import os
 import shutil
 import sys
@@ -34,13 +35,13 @@ assert attn.ChatTemplate(b"{% for m in messages %}{{ m.role }}: {{ m.content }};
 print("tokenizers and templates")
 
 # A text, piece by piece, as the command line writes it.
-model = attn.compile(f"{story}/story.attn", weights=f"{story}/story.safetensors")
+model = attn.compile(f"{story}/story.attn", weights=f"{story}/story.safetensors", optimize=0)
 options = ["--weights", f"{story}/story.safetensors", "--tokenizer", file, "--prompt", "And it came to pass"]
-for named, flags in (({"temperature": 0, "limit": 20}, ["--temperature", "0", "--limit", "20"]), ({"seed": 3}, ["--seed", "3"]),
-                     ({"temperature": 0, "beams": 3, "limit": 9}, ["--temperature", "0", "--beams", "3", "--limit", "9"])):
+for named, flags in (({"temperature": 0, "limit": 20}, ["--temperature", "0", "--max-tokens", "20"]), ({"seed": 3}, ["--seed", "3"]),
+                     ({"temperature": 0, "beams": 3, "limit": 9}, ["--temperature", "0", "--beams", "3", "--max-tokens", "9"])):
     text = attn.Text(model, file)
     pieces = list(text.generate("And it came to pass", **named))
-    assert "".join(pieces).rstrip("\n") == run("attn", "run", f"{story}/story.attn", *options, *flags).rstrip("\n"), named
+    assert "".join(pieces).rstrip("\n") == run("attn", "run", "-O0", f"{story}/story.attn", *options, *flags).rstrip("\n"), named
     assert len(pieces) > 3 or "beams" in named
 text = attn.Text(model, tokenizer)
 stream = text.generate("In the beginning", temperature=0, limit=12)
@@ -72,6 +73,12 @@ try:
     raise SystemExit("nothing is raised")
 except IndexError:
     pass
+# The program may end while a text is written.
+attn.compile(f"{story}/story.attn", output=f"{folder}/story.so", optimize=0)
+with open(f"{folder}/ends.py", "w") as stream:
+    stream.write(f"import attn\nmodel = attn.load({folder + '/story.so'!r}, {story + '/story.safetensors'!r})\n"
+                 f"stream = attn.Text(model, {file!r}).generate('And')\nprint(len(next(stream)))\n")
+assert int(run(sys.executable, f"{folder}/ends.py")) > 0
 print("texts are those of the command line")
 
 # A chat: the folder has the template; what has been said is kept.
@@ -87,19 +94,24 @@ print("chats")
 
 # With embedded weights, the tokenizer and the template go along.
 shutil.copy(f"{story}/story.safetensors", f"{folder}/talk/model.safetensors")
-embedded = attn.compile(f"{story}/story.attn", weights=f"{folder}/talk", embed_weights=True)
+embedded = attn.compile(f"{story}/story.attn", weights=f"{folder}/talk", embed_weights=True, optimize=0)
 assert embedded.has_weights and attn.Text(embedded).generate("In the beginning", temperature=0, limit=12).read() == whole
 assert attn.Chat(attn.Text(embedded)).answer("Who is the king?", temperature=0, limit=12).read()
 print("embedded")
 
 # Vectors of texts.
-lines = ["A man eats.", "Someone is eating food, slowly, in the kitchen of a large house."]
+lines = ["a man eats", "the cat sat, slowly, in the kitchen of a large house."]
+with open(f"{encoder}/config.json") as stream:
+    count = json.load(stream)["vocab_size"]
+words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "man", "eat", "##s", "the", "cat", "sat", ",", "."]
+with open(f"{encoder}/vocab.txt", "w") as stream:
+    stream.write("\n".join(words + [f"word{i}" for i in range(count - len(words))]) + "\n")
 with open(f"{folder}/lines.txt", "w") as stream:
     stream.write("\n".join(lines) + "\n")
 run("attn", "import", encoder, "-o", f"{folder}/encoder.attn")
-encoding = attn.compile(f"{folder}/encoder.attn", weights=encoder)
+encoding = attn.compile(f"{folder}/encoder.attn", weights=encoder, optimize=0)
 entry = next(entry.name for entry in encoding.entries.values() if entry.outputs[0].name == "embedding")
-run("attn", "run", f"{folder}/encoder.attn", "--weights", encoder, "--entry", entry, "--embed", "--file", f"{folder}/lines.txt",
+run("attn", "run", "-O0", f"{folder}/encoder.attn", "--weights", encoder, "--entry", entry, "--embed", "--file", f"{folder}/lines.txt",
     f"--output=embedding={folder}/embedding.npy")
 vectors = attn.Embedder(encoding, encoder)(lines)
 expected = np.load(f"{folder}/embedding.npy")

@@ -5,6 +5,7 @@ test/python/layouts.test compares all of this with the headers."""
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 import pathlib
 import shutil
@@ -245,6 +246,17 @@ def encode_path(path: Any, what: str) -> bytes:
     if b"\0" in encoded:
         raise ArgumentError(f"{what} has a NUL in it", code="R0101", help="pass the path of a file")
     return encoded
+
+
+def whole_number(value: Any, least: int, most: int, what: str, help: str) -> int:
+    """A whole number within bounds."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or not least <= number <= most:
+        raise ArgumentError(f"{what} is {value!r}, expected a whole number from {least} to {most}", code="R0101", help=help)
+    return number
 
 
 def describe(value: Any) -> str:

@@ -40,7 +40,8 @@ def _error_of(diagnostic: Mapping[str, Any]) -> CompileError:
     if diagnostic.get("label"):
         message += ": " + diagnostic["label"]
     return CompileError(message, code=diagnostic.get("code"), file=diagnostic.get("file"), line=place.get("line"),
-                        column=place.get("column"), notes=[*diagnostic.get("lines", ()), *diagnostic.get("notes", ())], help="\n".join(helps) or None)
+                        column=place.get("column"), help="\n".join(helps) or None,
+                        notes=[*diagnostic.get("lines", ()), *diagnostic.get("notes", ())])
 
 
 def _report(said: str, code: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Iterator, Mapping, Optional
 
-from ._library import CPU, CUDA, Handle, Library, describe
+from ._library import CPU, CUDA, Handle, Library, whole_number
 from .entry import ContextState, Entry
 from .errors import ArgumentError, NotFoundError, UnknownNameError, nearest
 
@@ -26,9 +26,8 @@ class Cache:
 
     def truncate(self, length: int = 0) -> None:
         """Drops all positions but the first `length`."""
-        if not isinstance(length, int):
-            raise ArgumentError(f"a cache of {describe(length)} positions", code="R0101", help="pass a whole number")
         self._state.check()
+        length = whole_number(length, 0, self.capacity, "the length of a cache", f"`{self.name}` holds {len(self)} positions")
         with self._state.lock:
             self._state.library.call("attn_cache_truncate", self._state.pointer, self._number, length)
 
@@ -68,9 +67,7 @@ class Context:
     caches: Mapping[str, Cache]
 
     def __init__(self, model: Handle, make_entries: Any, caches: Any, threads: int = 0, device: Optional[str] = None):
-        if isinstance(threads, bool) or not isinstance(threads, int) or not 0 <= threads <= 1024:
-            raise ArgumentError(f"threads={threads!r}: expected a whole number from 0 to 1024", code="R0101",
-                                help="0 takes as many as there are CPUs for this process")
+        threads = whole_number(threads, 0, 1024, "threads=", "0 takes as many as there are CPUs for this process")
         library: Library = model.library
         handle = Handle(library, "attn_context_destroy", library.create("attn_context_create", model.pointer, threads), model)
         self._library, self._model, self._device = library, model, device

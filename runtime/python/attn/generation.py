@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import re
-from ctypes import c_int32, c_int64
+from ctypes import c_float, c_int32, c_int64, c_uint64
 from typing import Any, Callable, Mapping, Optional
 
 import numpy as np
 
-from ._library import Generation, Library, OnScores, OnTokens, Sampling, describe
+from ._library import Generation, Library, OnScores, OnTokens, Sampling, describe, whole_number
 from .errors import ArgumentError, nearest
 
 # Lists of tokens, by the fields of their numbers of elements.
@@ -25,6 +25,20 @@ def _snake(name: str) -> str:
 # What a caller may set: snake case to the field, and whether it is one of the sampling.
 FIELDS = {_snake(name): (name, struct is Sampling) for struct in (Sampling, Generation) for name, *_ in struct._fields_
           if name not in _HIDDEN}
+
+
+def _number(kind: Any, name: str, value: Any) -> Any:
+    """A number for a field of C."""
+    if kind is c_float:
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"option `{name}` is {value!r}, expected a number", code="R0101",
+                                help=f"pass `{name}=0.5`, for example") from None
+    bits = 8 * ctypes.sizeof(kind) - (kind is not c_uint64)
+    value = int(value) if isinstance(value, (bool, np.bool_)) else value  # of what is on or off
+    least = 0 if kind is c_uint64 else -(1 << bits)
+    return whole_number(value, least, (1 << bits) - 1, f"option `{name}`", f"pass `{name}=1`, for example")
 
 
 class Numbers:
@@ -46,11 +60,8 @@ class Numbers:
             if field in _LISTS:
                 self._set_list(field, name, value)
                 continue
-            try:
-                setattr(self.struct.sampling if is_sampling else self.struct, field, value)
-            except TypeError:
-                raise ArgumentError(f"option `{name}` is {describe(value)}, expected a number", code="R0101",
-                                    help=f"pass `{name}=1`, for example") from None
+            struct = self.struct.sampling if is_sampling else self.struct
+            setattr(struct, field, _number(dict(type(struct)._fields_)[field], name, value))
 
     def _set_list(self, field: str, name: str, value: Any) -> None:
         try:

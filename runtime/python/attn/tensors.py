@@ -68,9 +68,9 @@ def view_of_dlpack(value: Any, what: str) -> Optional[View]:
         value = value.detach()  # the same memory; a gradient cannot go through the model anyway
     try:
         capsule = value.__dlpack__()
-    except (BufferError, RuntimeError, TypeError, ValueError):
+        held = _DLTensor.from_address(_get_pointer(capsule, b"dltensor"))
+    except Exception:  # whatever the other library raises
         return None
-    held = _DLTensor.from_address(_get_pointer(capsule, b"dltensor"))
     if held.device_type != CPU:
         raise ArgumentError(f"{what} is on a device, of DLPack's type {held.device_type}, expected memory of the host", code="R0101",
                             help="pass `.cpu()` of it")
@@ -165,6 +165,9 @@ def view_of_output(value: Any, wanted: int, shape: tuple[int, ...], what: str) -
             view = None
         else:
             view = view_of_array(value)
+    elif getattr(value, "requires_grad", False):
+        raise ArgumentError(f"{what} is a tensor that requires a gradient, which cannot be written to", code="R0101",
+                            help="pass `.detach()` of it")
     elif hasattr(value, "__dlpack__"):
         view = view_of_dlpack(value, what)
         if view is None and wanted == BOOL and hasattr(value, "numpy"):  # PyTorch 1.13 exports no bools, but shares them

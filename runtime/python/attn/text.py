@@ -6,13 +6,14 @@ import ctypes
 import json
 import os
 from ctypes import c_size_t, c_void_p
-from typing import Any, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _library as c
-from ._library import Handle, Library, describe, encode_path, text_library
-from .errors import ArgumentError, InputTypeError
+from ._library import Handle, Library, describe, encode_path, text_library, whole_number
+from .errors import ArgumentError, InputError, InputTypeError
+from .tensors import array_of
 
 Source = Union[str, "os.PathLike[str]", bytes]
 
@@ -29,7 +30,7 @@ def _open(library: Library, kind: str, source: Any, what: str, *arguments: Any) 
 def encode_text(text: Any, what: str) -> bytes:
     """A text for C."""
     if isinstance(text, str):
-        return text.encode("utf-8", "replace")
+        return text.encode("utf-8", "surrogatepass")  # what is no character counts as U+FFFD
     if isinstance(text, bytes):
         return text
     raise InputTypeError(f"{what} is {describe(text)}, expected a str", code="R0201", help="pass texts one by one")
@@ -37,11 +38,19 @@ def encode_text(text: Any, what: str) -> bytes:
 
 def ids_of(ids: Any) -> np.ndarray:
     """Tokens as C takes them."""
-    array = np.asarray(ids)
+    array = array_of(ids, "ids")
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise InputTypeError(f"ids are {describe(ids)} of {array.dtype}, {array.ndim} axes, expected a list of whole numbers", code="R0201",
-                             help="pass one row: `ids[0]`")
+        raise InputTypeError(f"ids is {describe(ids)} of {array.dtype} with {array.ndim} axes, expected a list of whole numbers",
+                             code="R0201", help="pass one row: `ids[0]`")
+    if array.size and not -1 << 31 <= array.min() <= array.max() < 1 << 31:
+        raise InputError(f"ids hold {array.max() if array.max() >= 1 << 31 else array.min()}, which is no i32", code="R0704",
+                         help="ids are those of `encode`")
     return np.ascontiguousarray(array, np.int32)
+
+
+def _id_of(id: Any) -> int:
+    """One token."""
+    return whole_number(id, 0, (1 << 31) - 1, "a token", "`encode` gives the ids of a text, `find` that of a token")
 
 
 class Tokens(NamedTuple):
@@ -111,14 +120,14 @@ class Tokenizer:
     def token(self, id: int) -> Optional[bytes]:
         """The bytes of a token as the vocabulary writes it; None where there is none."""
         size = c_size_t()
-        found = self._library.attn_tokenizer_token(self._handle.pointer, id, ctypes.byref(size))
+        found = self._library.attn_tokenizer_token(self._handle.pointer, _id_of(id), ctypes.byref(size))
         return ctypes.string_at(found, size.value) if found else None
 
     def is_special(self, id: int) -> bool:
         """Whether a token stands for no text, such as the end."""
-        return bool(self._library.attn_tokenizer_is_special(self._handle.pointer, id))
+        return bool(self._library.attn_tokenizer_is_special(self._handle.pointer, _id_of(id)))
 
-    def decoding(self, *, skip_special: bool = True, after: Iterable[int] = ()) -> "Decoding":
+    def decoding(self, *, skip_special: bool = True, after: Any = ()) -> "Decoding":
         """Decodes token by token, behind tokens whose text has been shown."""
         return Decoding(self, skip_special, after)
 
@@ -126,11 +135,11 @@ class Tokenizer:
 class Decoding:
     """Text that grows with each token. Serves one thread at a time."""
 
-    def __init__(self, tokenizer: Tokenizer, skip_special: bool = True, after: Iterable[int] = ()):
+    def __init__(self, tokenizer: Tokenizer, skip_special: bool = True, after: Any = ()):
         self._library = library = tokenizer._library
         pointer = library.create("attn_decoding_create", tokenizer._handle.pointer, int(skip_special))
         self._handle = Handle(library, "attn_decoding_destroy", pointer, tokenizer._handle)
-        shown = ids_of(list(after))
+        shown = ids_of(after)
         if shown.size:
             library.call("attn_decoding_follow", pointer, shown.ctypes.data, shown.size)
 
@@ -141,7 +150,7 @@ class Decoding:
 
     def add(self, id: int) -> str:
         """The text that a token completes; empty while a character is not complete."""
-        return self._take("attn_decoding_add", id)
+        return self._take("attn_decoding_add", _id_of(id))
 
     def finish(self) -> str:
         """What was held back; it begins anew."""

@@ -46,14 +46,14 @@ class Stream:
 
         def take(piece: str) -> bool:
             pieces.put(piece)
-            return not ended.is_set()
+            return not ended.is_set() and threading.main_thread().is_alive()
 
         def work() -> None:
             try:
                 pieces.put(write(take))
             except BaseException as error:  # raised where the pieces are read
                 pieces.put(error)
-        thread = threading.Thread(target=work, name="attn", daemon=True)
+        thread = threading.Thread(target=work, name="attn")  # no daemon: the end of the program waits for the token in work
         thread.start()
         try:
             while True:
@@ -114,12 +114,14 @@ def find_entry(context: Context, entry: Optional[str], fits: Callable[[Any], boo
 
 class Text:
     """Goes on from texts, by an entry that generates, in a context of its own. It knows which tokens the caches hold: of a prompt that
-    begins with these, only the others are computed. `tokenizer`: the one that is embedded, where it is not given."""
+    begins with these, only the others are computed. `tokenizer`: the one that is embedded, where it is not given. `context` is its
+    context, which runs nothing else."""
 
     def __init__(self, model: Context, tokenizer: Union[None, Source, Tokenizer] = None, *, entry: Optional[str] = None):
         self._library = model._library
         self.tokenizer = find_tokenizer(model, tokenizer)
-        self._state = model.context()._state
+        self.context = model.context()
+        self._state = self.context._state
         number = find_entry(model, entry, self._generates, "generates")
         pointer = self._library.create("attn_text_create", self._state.pointer, number, self.tokenizer._handle.pointer)
         self._handle = Handle(self._library, "attn_text_destroy", pointer, self._state.handle, self.tokenizer._handle)
