@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Pictures and sounds from Python: files, their bytes, Pillow's images and arrays are the same inputs. Usage: media.py EXAMPLES FOLDER"""
+import os
 import pathlib
+import shutil
 import sys
 import wave
 
@@ -31,6 +33,11 @@ assert batch[0].tobytes() == batch[2].tobytes() == batch[3].tobytes() == model.c
 for mode in ("1", "P", "LA", "CMYK", "I;16"):
     assert model.classify(Image.fromarray(pixels).convert("RGB" if mode == "CMYK" else "L").convert(mode) if mode != "I;16"
                           else Image.fromarray(pixels.astype(np.uint16))).shape == (1, 10), mode
+os.makedirs(f"{folder}/vit", exist_ok=True)
+shutil.copy(weights, f"{folder}/vit/model.safetensors")
+shutil.copy(f"{examples}/fashion-vit/config.json", f"{folder}/vit")  # has the names of classes
+named = attn.compile(spec, weights=f"{folder}/vit", embed_weights=True, optimize=0)
+assert named.labels[int(named.classify(boot).argmax())] == "ankle boot" and len(named.labels) == 10 and model.labels == []
 print("pictures")
 for value, code in ((b"no picture", "R0303"), (f"{folder}/nix.png", "R0501"), (data[:100], "R0302"), (pixels.transpose()[None], "R0302"),
                     ([boot, f"{folder}/nix.png"], "R0501"), ([boot, 7], "R0201")):

@@ -7,6 +7,7 @@ import os
 import pickle
 import sys
 import threading
+import warnings
 
 import attn
 import numpy as np
@@ -159,5 +160,9 @@ written = attn.compile(f"{folder}/tiny.attn", output=f"{folder}/out.so", optimiz
 run("cc", "-xc", "/dev/null", "-shared", "-o", f"{folder}/no.so")
 assert attn.load(written, weights=weights).apply(x).tobytes() == expected.tobytes()
 print("compiled")
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    attn.compile("attn 1\nmodel W {\n  dim D = 4\n  dim unused = 3\n  entry run(x: [D]) -> y: [D] = x + 1\n}\n", optimize=0)
+assert len(warned) == 1 and warned[0].category is attn.CompileWarning and "unused" in str(warned[0].message)
 with attn.load(path, weights=weights) as short:
     short.apply(x)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Texts from Python: tokenizers as `attn tokenize` has them, what a model writes as its program writes it, chats, vectors.
 Usage: texts.py EXAMPLES TEMPLATE ENCODER FOLDER"""
+import itertools
 import json
 import os
 import shutil
 import sys
+import threading
 
 import attn
 import numpy as np
@@ -73,6 +75,17 @@ try:
     raise SystemExit("nothing is raised")
 except IndexError:
     pass
+# Two at once, piece by piece, and other work meanwhile: runs do not hold Python's lock.
+one, other = (attn.Text(model, tokenizer).generate(start, temperature=0, limit=12) for start in ("In the beginning", "And it came"))
+for _ in itertools.zip_longest(one, other):
+    pass
+assert one.text == whole and other.text == attn.Text(model, tokenizer).generate("And it came", temperature=0, limit=12).read()
+running, counted = threading.Thread(target=model.tell, args=(np.tile(ids, (8, 1)),)), 0
+running.start()
+while running.is_alive():
+    counted += 1
+assert counted > 100
+
 # The program may end while a text is written.
 attn.compile(f"{story}/story.attn", output=f"{folder}/story.so", optimize=0)
 with open(f"{folder}/ends.py", "w") as stream:

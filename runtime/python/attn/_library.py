@@ -8,6 +8,7 @@ import ctypes
 import operator
 import os
 import pathlib
+import reprlib
 import shutil
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_float, c_int32, c_int64, c_size_t, c_uint8, c_uint64,
                     c_void_p)
@@ -237,12 +238,14 @@ class Handle:
 
 
 def encode_path(path: Any, what: str) -> bytes:
-    """A path for C."""
+    """A path, or another name, for C."""
     try:
         encoded = os.fsencode(path)
     except TypeError:
         raise ArgumentError(f"{what} is {describe(path)}, expected a path", code="R0101",
                             help="pass a str or a pathlib.Path") from None
+    except UnicodeEncodeError:
+        raise ArgumentError(f"{what} has characters that are none", code="R0101", help="pass the path of a file") from None
     if b"\0" in encoded:
         raise ArgumentError(f"{what} has a NUL in it", code="R0101", help="pass the path of a file")
     return encoded
@@ -255,7 +258,7 @@ def whole_number(value: Any, least: int, most: int, what: str, help: str) -> int
     except TypeError:
         number = None
     if number is None or isinstance(value, bool) or not least <= number <= most:
-        raise ArgumentError(f"{what} is {value!r}, expected a whole number from {least} to {most}", code="R0101", help=help)
+        raise ArgumentError(f"{what} is {reprlib.repr(value)}, expected a whole number from {least} to {most}", code="R0101", help=help)
     return number
 
 
@@ -266,19 +269,19 @@ def describe(value: Any) -> str:
 
 
 def install_prefix() -> Optional[pathlib.Path]:
-    """The folder that holds `bin/attn`, where this package is installed below it."""
-    for folder in pathlib.Path(__file__).resolve().parents[:-1]:
-        if (folder / "bin" / "attn").is_file():
-            return folder
-    return None
+    """The folder that holds `bin/attn`, where this package is installed beside it: in lib/python3/dist-packages."""
+    folders = pathlib.Path(__file__).resolve().parents
+    is_installed = len(folders) > 4 and folders[3].name == "lib" and (folders[4] / "bin" / "attn").is_file()
+    return folders[4] if is_installed else None
 
 
 def find_executable(given: Optional[Any] = None) -> str:
     """`attn`: the one that is named, the one of this installation, or the one in PATH."""
     if given is not None:
-        found = shutil.which(os.fspath(given))
+        named = os.fsdecode(encode_path(given, "attn_executable="))
+        found = shutil.which(named)
         if not found:
-            raise FileError(f"attn_executable: `{os.fspath(given)}` is no program",
+            raise FileError(f"attn_executable: `{named}` is no program",
                             help="name the file of `attn`, `build/bin/attn` for example")
         return found
     prefix = install_prefix()

@@ -10,7 +10,7 @@ import tempfile
 import warnings
 from typing import Any, Mapping, Optional, Union, overload
 
-from ._library import describe, find_executable
+from ._library import describe, encode_path, find_executable, whole_number
 from .errors import ArgumentError, CompileError, CompileWarning, FileError
 from .model import Model, Weights, load
 
@@ -18,12 +18,12 @@ from .model import Model, Weights, load
 def _spec_of(spec: Any) -> tuple[str, Optional[bytes]]:
     """What `attn` is given: a path, or `-` and a text."""
     if isinstance(spec, os.PathLike):
-        return os.fspath(spec), None
+        return os.fsdecode(encode_path(spec, "the path of a spec")), None
     if not isinstance(spec, str):
         raise ArgumentError(f"a spec is {describe(spec)}, expected a path or a text", code="R0101", help="pass a str or a pathlib.Path")
     if "\n" in spec or "{" in spec:
-        return "-", spec.encode()
-    return spec, None
+        return "-", spec.encode("utf-8", "surrogatepass")
+    return os.fsdecode(encode_path(spec, "the path of a spec")), None
 
 
 def _sizes(values: Any, what: str) -> list[str]:
@@ -88,17 +88,17 @@ def compile(spec: Any, *, output: Any = None, weights: Weights = None, threads: 
                                 help="name a file or folder")
         command += ["--embed-weights", f"--weights={os.fspath(weights)}"]
         weights = None
-    if target is not None:
-        command.append("--target=" + (target if isinstance(target, str) else ",".join(target)))
-    for name, value in (("precision", precision), ("config", config), ("tokenizer", tokenizer)):
+    if isinstance(target, (list, tuple)):
+        target = ",".join(map(str, target))
+    for name, value in (("target", target), ("precision", precision), ("config", config), ("tokenizer", tokenizer)):
         if value is not None:
-            command.append(f"--{name}={os.fspath(value)}")
+            command.append(f"--{name}={os.fsdecode(encode_path(value, name + '='))}")
     if optimize is not None:
-        command.append(f"-O{optimize}")
+        command.append(f"-O{whole_number(optimize, 0, 3, 'optimize=', '3 is what it is without')}")
     if cache:
         command.append("--cache")
     with tempfile.TemporaryDirectory(prefix="attn-") as folder:
-        made = os.path.join(folder, "model.so") if output is None else os.fspath(output)
+        made = os.path.join(folder, "model.so") if output is None else os.fsdecode(encode_path(output, "output="))
         try:
             ran = subprocess.run([*command, "-o", made], input=text, capture_output=True, check=False)
         except OSError as error:

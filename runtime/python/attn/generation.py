@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import reprlib
 from ctypes import c_float, c_int32, c_int64, c_uint64
 from typing import Any, Callable, Mapping, Optional
 
@@ -33,7 +34,7 @@ def _number(kind: Any, name: str, value: Any) -> Any:
         try:
             return float(value)
         except (TypeError, ValueError):
-            raise ArgumentError(f"option `{name}` is {value!r}, expected a number", code="R0101",
+            raise ArgumentError(f"option `{name}` is {reprlib.repr(value)}, expected a number", code="R0101",
                                 help=f"pass `{name}=0.5`, for example") from None
     bits = 8 * ctypes.sizeof(kind) - (kind is not c_uint64)
     value = int(value) if isinstance(value, (bool, np.bool_)) else value  # of what is on or off

@@ -50,7 +50,7 @@ class Model(Context):
         self.path = os.fsdecode(encode_path(path, "the path of a model"))
         library = _open(self.path)
         tables = ctypes.addressof(ctypes.c_char.in_dll(library.handle, "attn_model"))
-        encoded = None if options is None else options.encode()
+        encoded = None if options is None else encode_path(options, "options=")
         self._model = Handle(library, "attn_model_destroy", library.create("attn_model_create", tables, encoded))
         pointer = self._model.pointer
 
@@ -126,7 +126,7 @@ class Model(Context):
                 raise WeightsError(error.message, code=error.code, help=error.help) from None
             if len(view.shape) > 8:
                 raise WeightsError(f"tensor `{name}` has {len(view.shape)} axes, expected at most 8", code="W0105")
-            tensor.name = name.encode()
+            tensor.name = encode_path(name, "a name of the weights")
             view.fill(tensor.tensor)
             views.append(view)  # held until the call has returned
         self._library.call("attn_model_bind_tensors", self._model.pointer, tensors, len(weights))
