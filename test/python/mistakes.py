@@ -91,6 +91,7 @@ MISTAKES = [
     # Outputs
     (lambda: model.apply(x, out=[x, x]), attn.InputTypeError, "R0102", ["2 arrays", "gives 1", "`y`"]),
     (lambda: model.look(ids, out={"rwos": x}), attn.InputTypeError, "R0102", ["`rwos`", "did you mean `rows`"]),
+    (lambda: model.look(ids, out=[None, x]), attn.InputTypeError, "R0201", ["`rows`", "None", "numpy.empty"]),
     (lambda: model.apply(x, out=7), attn.InputTypeError, "R0201", ["`y`", "an int", "numpy.empty"]),
     (lambda: model.apply(x, out=np.empty((2, 4))), attn.InputTypeError, "R0201", ["`y`", "f64, expected f32"]),
     (lambda: model.apply(x, out=np.empty((2, 5), np.float32)), attn.InputError, "R0203", ["(2, 5)", "(2, 4)", "numpy.empty"]),
@@ -121,6 +122,9 @@ MISTAKES = [
     (lambda: attn.Text(story, tokenizer, entry="tel"), attn.NotFoundError, "R0102", ["did you mean `tell`"]),
     (lambda: text.generate("", special=False).read(), attn.InputError, "R0214", []),
     (lambda: text.generate("a " * 2000).read(), attn.InputError, None, ["768"]),
+    (lambda: text.generate("a", stop=7), attn.ArgumentError, "R0101", ["`stop`", "list of them"]),
+    (lambda: text.generate("a", stop=["a\0"]), attn.ArgumentError, "R0101", ["`stop`", "list of them"]),
+    (lambda: text.generate(7), attn.InputTypeError, "R0201", ["a prompt", "an int"]),
     (lambda: text.generate("a", stopp="b"), attn.ArgumentError, "R0101", ["`stopp`", "did you mean `stop`"]),
     (lambda: attn.Embedder(story, tokenizer), attn.NotFoundError, "R0102", ["embedding"]),
     (lambda: attn.Chat(text), attn.NotFoundError, "R0708", ["chat template"]),

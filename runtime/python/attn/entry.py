@@ -190,20 +190,20 @@ class Entry:
         return plan
 
     def _outputs(self, out: Any, plan: _Plan) -> list[Any]:
-        """The caller's arrays in the entry's order."""
+        """The caller's arrays in the entry's order; new ones for what a mapping lacks."""
         known = [info.name for info in self.outputs]
         if isinstance(out, Mapping):
             for name in out:
                 if name not in known:
                     raise InputTypeError(f"entry `{self.name}` has no output `{name}`", code="R0102",
                                          help=nearest(str(name), known, "its outputs"))
-            given = [out.get(name) for name in known]
-        else:
-            given = list(out) if isinstance(out, (tuple, list)) else [out]
+            return [np.empty(shape, dtype) if out.get(name) is None else out[name]
+                    for name, shape, dtype in zip(known, plan.shapes, self._made)]
+        given = list(out) if isinstance(out, (tuple, list)) else [out]
         if len(given) != len(known):
             raise InputTypeError(f"out= has {len(given)} arrays, entry `{self.name}` gives {len(known)}", code="R0102",
                                  help=f"pass one for each of {names(known)}, or a mapping")
-        return [np.empty(shape, dtype) if value is None else value for value, shape, dtype in zip(given, plan.shapes, self._made)]
+        return given
 
     def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
         if out is not None and "out" in self._places:

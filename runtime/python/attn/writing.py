@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import queue
+import reprlib
 import threading
 from ctypes import c_char_p, c_int64, c_void_p
 from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence, Union
@@ -145,7 +146,10 @@ class Text:
             made.flags |= c.TEXT_SPECIAL_AS_TEXT
         made.truncates = int(bool(options.get("truncate")))
         stops = options.get("stop", ())
-        stops = [stops] if isinstance(stops, str) else list(stops)
+        stops = [stops] if isinstance(stops, str) else stops
+        if not isinstance(stops, (list, tuple)) or any(not isinstance(stop, str) or "\0" in stop for stop in stops):
+            raise ArgumentError(f"option `stop` is {reprlib.repr(stops)}, expected a text or a list of them", code="R0101",
+                                help='pass `stop=["."]`, for example')
         array = (c_char_p * max(len(stops), 1))(*(encode_text(stop, "stop=") for stop in stops))
         made.stopCount, made.stops = len(stops), array
         return made, [numbers, array]
@@ -204,6 +208,8 @@ class Chat:
 
     def add(self, role: str, content: str) -> None:
         """Adds a turn: "system", "user"."""
+        if not isinstance(role, str) or "\0" in role:
+            raise ArgumentError(f"the role of a turn is {reprlib.repr(role)}, expected a word", code="R0101", help='pass "user", for example')
         text = encode_text(content, "the content of a turn")
         with self._text._state.lock:
             self._library.call("attn_chat_add", self._handle.pointer, encode_text(role, "the role of a turn"), text, len(text))
