@@ -3,6 +3,7 @@
 // The reader of JSON: a recursive descent over the text, without a tree.
 #include "base/Json.h"
 #include "base/Utf8.h"
+#include <cstdio>
 
 using namespace attn;
 
@@ -301,4 +302,41 @@ bool JsonReader::skipValue() {
   default:
     return skipNumber();
   }
+}
+
+char attn::jsonLetter(uint32_t c) {
+  switch (c) {
+  case '"':
+  case '\\':
+    return char(c);
+  case '\n':
+    return 'n';
+  case '\r':
+    return 'r';
+  case '\t':
+    return 't';
+  case '\b':
+    return 'b';
+  case '\f':
+    return 'f';
+  default:
+    return 0;
+  }
+}
+
+bool attn::appendJsonString(Slice text, Vector<char> &json) {
+  bool isGood = json.push('"');
+  for (size_t i = 0; isGood && i < text.size; ++i) {
+    auto c = static_cast<unsigned char>(text.data[i]);
+    if (char letter = jsonLetter(c)) {
+      isGood = json.push('\\') && json.push(letter);
+    } else if (c < 32) {
+      char code[8];
+      snprintf(code, sizeof code, "\\u%04x", unsigned(c));
+      isGood = append(json, Slice(code));
+    } else {
+      isGood = json.push(char(c));
+    }
+  }
+  return isGood && json.push('"');
 }

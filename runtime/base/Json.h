@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/Error.h"
+#include "base/Slice.h"
 
 namespace attn {
 
@@ -65,5 +66,12 @@ private:
   bool isFirst = false;
   int depth = 0;
 };
+
+/// The letter behind a backslash that stands for a character in a string of JSON; 0 where there is
+/// none.
+char jsonLetter(uint32_t c);
+
+/// Appends UTF-8 as a string of JSON, in quotes; false where memory is lacking.
+bool appendJsonString(Slice text, Vector<char> &json);
 
 } // namespace attn

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // attn_main: the command line of compiled executables, from argv to the exit code.
+#include "main/LineJob.h"
 #include "main/Objects.h"
 #include "main/PackProgress.h"
 #include "main/Prompt.h"
@@ -119,35 +120,63 @@ static bool hasSpeech(const Command &command) {
   return attn_main_speech && !command.isBench && command.outputs.empty() && hasSound(command);
 }
 
+/// Whether the options beside --lines go together with it, and --output with what there is.
+static attn_status checkLineOptions(const Command &command, Error &error) {
+  const char *other = hasPrompt(command)                   ? "--prompt`, `--file` or `--chat"
+                      : command.isEmbed || command.isPairs ? "--embed` or `--pairs"
+                      : !command.inputs.empty()            ? "--input"
+                      : !command.drawings.empty()          ? "--draw"
+                      : command.isBench                    ? "--bench"
+                                                           : nullptr;
+  if (command.lines && other)
+    return error.set(ATTN_INVALID_ARGUMENT, "U0002", "`--lines` takes no `%s`", other);
+  if (command.shard && !command.lines)
+    return error.set(ATTN_INVALID_ARGUMENT, "U0002", "`--shard` has no effect without `--lines`");
+  if (command.lines && (command.outputs.size() != 1 || command.outputs[0].length > 0)) {
+    error.set(ATTN_INVALID_ARGUMENT, "U0003", "`--lines` writes to one folder");
+    error.help("pass `--output FOLDER`");
+    return error.status;
+  }
+  for (const Setting &setting : command.outputs)
+    if (!command.lines && setting.length == 0)
+      return error.set(ATTN_INVALID_ARGUMENT, "U0002", "`--output %s`: expected NAME=FILE",
+                       setting.value);
+  return ATTN_OK;
+}
+
 /// Whether the options of texts go together.
 static attn_status checkTextOptions(const Command &command, Error &error) {
   bool hasText = command.prompt || command.promptFile;
   if (command.isChat && hasText)
     return error.set(ATTN_INVALID_ARGUMENT, "U0002",
                      "`--chat` takes no `--prompt` or `--file`: turns are lines of standard input");
+  if (checkLineOptions(command, error))
+    return error.status;
   bool isVector = command.isEmbed || command.isPairs;
   bool hasLines = command.isPairs ? command.promptFile && !command.prompt : hasText;
   if (isVector && (command.isChat || (command.isPairs && command.isEmbed) || !hasLines))
     return error.set(ATTN_INVALID_ARGUMENT, "U0002",
                      command.isPairs ? "`--pairs` takes the lines of `--file`, and no `--embed`"
                                      : "`--embed` takes `--prompt` or the lines of `--file`");
-  if ((command.skipsErrors && !isVector) || (command.resumes && !command.isEmbed))
-    return error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s` has no effect without `--embed`",
-                     command.resumes ? "--resume" : "--skip-errors");
+  bool isKept = command.isEmbed || command.lines;
+  if ((command.skipsErrors && !isVector) || (command.resumes && !isKept))
+    return error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s` has no effect without `--embed`%s",
+                     command.resumes ? "--resume" : "--skip-errors",
+                     command.resumes ? " or `--lines`" : "");
   const char *ofSound = command.hasTimestamps ? "--timestamps"
                         : command.language    ? "--language"
                         : command.task        ? "--task"
                                               : nullptr;
-  if (ofSound && !hasSpeech(command)) {
+  if (ofSound && !hasSpeech(command) && !command.lines) {
     error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s` has no effect without a sound", ofSound);
     error.help("pass `--input NAME=FILE.wav` or FILE.flac, and no `--output`");
     return error.status;
   }
-  const char *option = command.system && !command.isChat ? "--system"
-                       : hasPrompt(command)              ? nullptr
-                       : !command.stops.empty()          ? "--stop"
-                       : command.truncates               ? "--truncate"
-                                                         : nullptr;
+  const char *option = command.system && !command.isChat     ? "--system"
+                       : hasPrompt(command) || command.lines ? nullptr
+                       : !command.stops.empty()              ? "--stop"
+                       : command.truncates                   ? "--truncate"
+                                                             : nullptr;
   if (!option)
     return ATTN_OK;
   bool isOfChat = strcmp(option, "--system") == 0;
@@ -225,6 +254,30 @@ static int printRows(const Command &command, Handles &handles, int32_t entry,
   return isText && status ? complain(error) : ExitOk;
 }
 
+/// The only input of an entry that takes a picture, and generates nothing.
+static bool takesPicture(const attn_abi_model &tables, int32_t entry) {
+  bool isPicture = false;
+  for (int32_t i = 0; i < tables.imageCount; ++i)
+    isPicture |= tables.images[i].entry == entry;
+  return isPicture && !tables.entries[entry].unfold && tables.entries[entry].inputCount == 1;
+}
+
+/// Runs the lines of a file; an exit code.
+static int answerLines(const Command &command, Handles &handles, int32_t entry,
+                       const attn_generation &generation, const Labels &labels) {
+  Error error;
+  PromptRun run{&command, handles.model, handles.context, entry,  &generation,
+                &error,   bindOfRun,     &handles,        &labels};
+  if (takesPicture(*handles.model->tables, entry))
+    runPictureLines(run, error);
+  else if (attn_main_prompt)
+    attn_main_prompt(&run);
+  else
+    error.set(ATTN_INVALID_ARGUMENT, "U0002", "this program takes no text: `--lines`"),
+        error.help("`attn run` does, of a spec or a shared library");
+  return error.status ? complain(error) : ExitOk;
+}
+
 /// The entry asked for, or the only one.
 static attn_status chooseEntry(const Command &command, const attn_abi_model &tables, int32_t &entry,
                                Error &error) {
@@ -238,6 +291,8 @@ static attn_status chooseEntry(const Command &command, const attn_abi_model &tab
     entry = onlyEmbedding(tables);
   else if (!command.entryName && (hasPrompt(command) || hasSound(command) || hasPicture(command)))
     entry = onlyGenerating(tables);
+  else if (!command.entryName && command.lines)
+    entry = onlyGenerating(tables) >= 0 ? onlyGenerating(tables) : onlyEmbedding(tables);
   if (entry >= 0)
     return ATTN_OK;
   Text names;
@@ -260,7 +315,7 @@ static int32_t writtenOutputs(const Command &command, const attn_abi_model &tabl
 static attn_status checkOutputNames(const Command &command, const attn_abi_entry &entry,
                                     int32_t count, Error &error) {
   for (const Setting &setting : command.outputs) {
-    bool isKnown = false;
+    bool isKnown = command.lines != nullptr; // a folder
     for (int32_t i = 0; i < count; ++i)
       isKnown |= strlen(entry.outputs[i].name) == size_t(setting.length) &&
                  memcmp(entry.outputs[i].name, setting.name, size_t(setting.length)) == 0;
@@ -338,6 +393,10 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
     return complain(error);
   if (hasPrompt(command))
     return answerPrompt(command, handles, entry, generation);
+  Labels labels;
+  readLabels(command, tables, labels);
+  if (command.lines)
+    return answerLines(command, handles, entry, generation, labels);
   if (hasSpeech(command) && tables.entries[entry].unfold) {
     bool isText = false;
     int code = writeSpeech(command, handles, entry, generation, isText);
@@ -352,8 +411,6 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
   if (attn_status status = attn_infer_shapes(handles.context, entry, inputs.list.data(),
                                              outputs.list.data(), &handles.message))
     return complain(handles, status);
-  Labels labels;
-  readLabels(command, tables, labels);
   if (checkDrawings(command, tables, entry, labels, outputs, error))
     return complain(error);
   for (attn_tensor &tensor : outputs.list)

@@ -12,7 +12,8 @@
 
 namespace attn {
 
-/// NAME=VALUE of the command line; `name` is not NUL-terminated.
+/// NAME=VALUE of the command line; `name` is not NUL-terminated, and empty where there is a value
+/// alone.
 struct Setting {
   const char *name;
   int length;
@@ -36,6 +37,7 @@ struct ProgramOptions {
 #define ATTN_TEXT(group, name, field, meta, verbs, help) const char *field = nullptr;
 #define ATTN_TEXTS(group, name, field, meta, verbs, help) Vector<const char *> field;
 #define ATTN_PAIRS(group, name, field, meta, expected, verbs, help) Vector<Setting> field;
+#define ATTN_PLACES(group, name, field, meta, expected, verbs, help) Vector<Setting> field;
 #define ATTN_COUNT(group, name, field, least, most, expected, verbs, help) int32_t field = 0;
 #define ATTN_DEVICE(group, name, field, meta, expected, verbs, help)                               \
   int32_t field = -1; // -1 is the CPU, others are the numbers of GPUs.

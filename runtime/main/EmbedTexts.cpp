@@ -2,9 +2,9 @@
 //
 // Lines to rows, some hundreds at a time: made on all threads, written in their order.
 #include "main/EmbedTexts.h"
-#include "base/Json.h"
 #include "base/Team.h"
 #include "io/Npy.h"
+#include "main/LineJob.h"
 #include "main/RowFile.h"
 #include <atomic>
 #include <cmath>
@@ -42,8 +42,8 @@ private:
   /// Makes the vectors that no other thread has taken.
   void work(int64_t thread);
   void make(attn_context *context, int64_t line);
-  /// The text of a line, which may have to be unescaped into `memory`; the id as it stands there.
-  bool read(int64_t line, Vector<char> &memory, Slice &text, Slice &id, Error &problem) const;
+  /// The text of a line, and its id as it stands there.
+  bool read(int64_t number, LineFields &fields, Line &line, Error &problem) const;
 
   static constexpr int64_t chunkSize = 512;
   const PromptRun &run;
@@ -137,54 +137,29 @@ attn_status Embedding::openFile() {
   return ATTN_OK;
 }
 
-/// The text of a line and its id as they stand in an object of JSON.
-static bool readJsonLine(Slice line, Vector<char> &memory, Slice &text, Slice &id, Error &problem) {
-  JsonReader json(line.data, line.size);
-  Vector<char> key;
-  bool hasText = false;
-  json.enterObject();
-  while (json.nextKey(key)) {
-    json.peek(); // white space
-    size_t begin = json.position;
-    if (strcmp(key.data(), "text") == 0 && !hasText) {
-      hasText = json.appendString(memory);
-    } else {
-      json.skipValue();
-      if (strcmp(key.data(), "id") == 0)
-        id = line.between(begin, json.position);
-    }
-  }
-  text = Slice(memory);
-  if (json.isGood() && !json.atEnd())
-    json.fail("more behind the object");
-  if (!json.isGood())
-    problem.set(ATTN_BAD_INPUT, "R0217", "it is no JSON: %s, in column %zu", json.problem,
-                json.position + 1);
-  else if (!hasText)
-    problem.set(ATTN_BAD_INPUT, "R0217", "it has no `text`");
-  if (problem.status)
-    problem.help("each line of a .jsonl file is an object: {\"id\": 1, \"text\": \"...\"}");
-  return problem.status == ATTN_OK;
-}
-
-bool Embedding::read(int64_t line, Vector<char> &memory, Slice &text, Slice &id,
-                     Error &problem) const {
-  text = lines[size_t(line)];
-  return !isJson || readJsonLine(text, memory, text, id, problem);
+bool Embedding::read(int64_t number, LineFields &fields, Line &line, Error &problem) const {
+  line.source = lines[size_t(number)];
+  if (isJson)
+    return line.read("text", fields, problem) == ATTN_OK;
+  if (append(fields.text, line.source))
+    return true;
+  problem.outOfMemory("a text");
+  return false;
 }
 
 void Embedding::make(attn_context *context, int64_t line) {
   Made &own = made[size_t(line - first)];
   float *row = values.data() + (line - (output ? first : 0)) * width, *vector = nullptr;
   int64_t count = 0;
-  Vector<char> memory;
-  Slice text, id;
+  LineFields fields;
+  Line read;
   Error problem;
-  if (!read(line, memory, text, id, problem))
+  if (!this->read(line, fields, read, problem))
     own.status = problem.report(&own.message);
   else
-    own.status = attn_text_embed(context, run.entry, &tokenizer, text.data, text.size,
-                                 command.truncates, &vector, &count, &own.message);
+    own.status =
+        attn_text_embed(context, run.entry, &tokenizer, fields.text.data(), fields.text.size(),
+                        command.truncates, &vector, &count, &own.message);
   for (int64_t i = 0; i < width; ++i)
     row[i] = own.status == ATTN_OK && i < count ? vector[i] : NAN;
   free(vector);
@@ -260,14 +235,14 @@ bool Embedding::appendRow(int64_t line, Vector<char> &bytes) const {
   const float *row = values.data() + (line - first) * width;
   if (!writesJson)
     return bytes.append(reinterpret_cast<const char *>(row), size_t(width) * sizeof *row);
-  Vector<char> memory;
-  Slice text, id;
+  LineFields fields;
+  Line own;
   Error problem;
   Text result;
-  read(line, memory, text, id, problem);
+  read(line, fields, own, problem);
   if (isJson)
-    result.append("{\"id\": %.*s, \"vector\": ", id.size ? int(id.size) : 4,
-                  id.size ? id.data : "null");
+    result.append("{\"id\": %.*s, \"vector\": ", own.id.size ? int(own.id.size) : 4,
+                  own.id.size ? own.id.data : "null");
   else
     result.append("{\"line\": %lld, \"vector\": ", static_cast<long long>(line) + 1);
   if (made[size_t(line - first)].status)

@@ -6,6 +6,8 @@
 #include "base/Json.h"
 #include "base/Text.h"
 #include "io/File.h"
+#include "main/Objects.h"
+#include <cmath>
 
 using namespace attn;
 
@@ -180,4 +182,29 @@ void Labels::take(const char *names, size_t bytes, int32_t function) {
     isGood = starts.push(at);
   if (!isGood)
     starts.clear();
+}
+
+int attn::rankLabels(const attn_tensor &scores, int64_t begin, const Labels &labels,
+                     RankedLabel (&best)[mostRanked]) {
+  int count = 0;
+  for (int64_t i = 0; i < labels.size(); ++i) {
+    double score = valueAt(scores, begin + i);
+    int at = count < mostRanked ? count++ : mostRanked;
+    for (; at > 0 && score > best[at - 1].value; --at)
+      if (at < mostRanked)
+        best[at] = best[at - 1];
+    if (at < mostRanked)
+      best[at] = {i, score};
+  }
+  double largest = count ? best[0].value : 0, sum = 0;
+  for (int64_t i = 0; i < labels.size(); ++i)
+    sum += exp(valueAt(scores, begin + i) - largest);
+  for (int i = 0; i < count; ++i) {
+    double &value = best[i].value;
+    if (labels.function() == ATTN_LABELS_SIGMOID)
+      value = 1 / (1 + exp(-value));
+    else if (labels.function() != ATTN_LABELS_NONE)
+      value = exp(value - largest) / sum;
+  }
+  return count;
 }

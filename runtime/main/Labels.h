@@ -3,6 +3,7 @@
 // What the classes of a model are called.
 #pragma once
 
+#include "attn/attn.h"
 #include "base/Vector.h"
 
 namespace attn {
@@ -34,5 +35,20 @@ private:
   Vector<size_t> starts;
   int32_t kind = 0;
 };
+
+/// A class and its score, as the model's scores mean it (Labels::function): a probability, or a
+/// number of a regression.
+struct RankedLabel {
+  int64_t number;
+  double value;
+};
+
+/// How many labels are shown of a row of scores.
+constexpr int mostRanked = 5;
+
+/// The most probable classes of a row of scores, one for each label, which begins at element
+/// `begin`; how many there are.
+int rankLabels(const attn_tensor &scores, int64_t begin, const Labels &labels,
+               RankedLabel (&best)[mostRanked]);
 
 } // namespace attn

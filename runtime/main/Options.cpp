@@ -106,6 +106,9 @@ static const char *take(int row, Command &command, const char *value) {
 #define ATTN_TEXTS(group, name, field, meta, verbs, help) ATTN_ROW("", command.field.push(value))
 #define ATTN_PAIRS(group, name, field, meta, expected, verbs, help)                                \
   ATTN_ROW(expected, parseSetting(value, command.field))
+#define ATTN_PLACES(group, name, field, meta, expected, verbs, help)                               \
+  ATTN_ROW(expected, parseSetting(value, command.field) ||                                         \
+                         (!strchr(value, '=') && command.field.push({value, 0, value})))
 #define ATTN_COUNT(group, name, field, least, most, expected, verbs, help)                         \
   ATTN_ROW(expected, parseCount(value, least, most, command.field))
 #define ATTN_DEVICE(group, name, field, meta, expected, verbs, help)                               \

@@ -20,31 +20,16 @@ static void printValues(const attn_tensor &tensor, int64_t begin, int64_t count)
     printf(" ...");
 }
 
-/// The five largest of a row's scores as labels, with what the model's scores mean.
+/// The most probable labels of a row of scores, with what the model's scores mean.
 static void printLabels(const attn_tensor &tensor, int64_t begin, const Labels &labels) {
-  constexpr int most = 5;
-  int64_t best[most];
-  int count = 0;
-  for (int64_t i = 0; i < labels.size(); ++i) {
-    int at = count < most ? count++ : most;
-    for (; at > 0 && valueAt(tensor, begin + i) > valueAt(tensor, begin + best[at - 1]); --at)
-      if (at < most)
-        best[at] = best[at - 1];
-    if (at < most)
-      best[at] = i;
-  }
-  double largest = valueAt(tensor, begin + best[0]), sum = 0;
-  for (int64_t i = 0; i < labels.size(); ++i)
-    sum += exp(valueAt(tensor, begin + i) - largest);
+  RankedLabel best[mostRanked];
+  int count = rankLabels(tensor, begin, labels, best);
   for (int i = 0; i < count; ++i) {
-    double score = valueAt(tensor, begin + best[i]);
-    printf("%s %s ", i ? "," : "", labels.name(best[i]));
+    printf("%s %s ", i ? "," : "", labels.name(best[i].number));
     if (labels.function() == ATTN_LABELS_NONE)
-      printf("%.6g", score);
+      printf("%.6g", best[i].value);
     else
-      printf("%.1f %%",
-             100 * (labels.function() == ATTN_LABELS_SIGMOID ? 1 / (1 + exp(-score))
-                                                             : exp(score - largest) / sum));
+      printf("%.1f %%", 100 * best[i].value);
   }
 }
 

@@ -4,6 +4,8 @@
 #pragma once
 
 #include "attn/abi.h"
+#include "main/ProgressLine.h"
+#include <atomic>
 
 namespace attn {
 
@@ -15,6 +17,14 @@ public:
   PackProgress(const PackProgress &) = delete;
   PackProgress &operator=(const PackProgress &) = delete;
   ~PackProgress();
+
+  /// Takes elements that a thread has packed; thread 0, which is the caller, shows the line.
+  void note(int64_t elements, int64_t thread);
+
+private:
+  ProgressLine line;
+  std::atomic<int64_t> done{0};
+  double all = 0, megabytes = 0;
 };
 
 } // namespace attn

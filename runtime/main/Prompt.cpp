@@ -6,6 +6,7 @@
 #include "attn/text.h"
 #include "io/File.h"
 #include "main/EmbedTexts.h"
+#include "main/LineTexts.h"
 #include "main/PrintText.h"
 #include <cstdio>
 #include <initializer_list>
@@ -38,6 +39,7 @@ private:
   attn_status addTurn(const char *role, const char *content, size_t size);
   attn_status runChat();
   attn_status embed();
+  attn_status runLines();
   /// Passes on what a function of the C API has said.
   attn_status pass(attn_status status) {
     if (status != ATTN_OK)
@@ -60,7 +62,10 @@ private:
 
 attn_status Prompt::openTokenizer() {
   return attn::openTokenizer(*run.command, *run.model->tables,
-                             run.command->isChat ? "--chat" : "--prompt", &tokenizer, error);
+                             run.command->isChat  ? "--chat"
+                             : run.command->lines ? "--lines"
+                                                  : "--prompt",
+                             &tokenizer, error);
 }
 
 /// Writes a piece of text, whether it can be or not: that shows at the end.
@@ -175,9 +180,18 @@ attn_status Prompt::runChat() {
 
 attn_status Prompt::embed() { return embedTexts(run, *tokenizer, Slice(prompt), error); }
 
+attn_status Prompt::runLines() {
+  if (attn_status status = openTokenizer())
+    return status;
+  return run.model->tables->entries[run.entry].unfold ? runWrittenLines(run, *tokenizer, error)
+                                                      : runTextLines(run, *tokenizer, error);
+}
+
 attn_status Prompt::answer() {
   using Step = attn_status (Prompt::*)();
   const Command &command = *run.command;
+  if (command.lines)
+    return runLines();
   bool isChat = command.isChat, isVector = command.isEmbed || command.isPairs;
   auto inTurn = [&](std::initializer_list<Step> steps) {
     for (Step step : steps)

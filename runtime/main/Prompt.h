@@ -20,6 +20,7 @@ struct PromptRun {
   /// Binds the weights, which take longest, when all else has been found right.
   attn_status (*bind)(const PromptRun &run);
   void *user;
+  const Labels *labels = nullptr; ///< of --lines: what classes are called
 };
 
 /// Opens the tokenizer of a run: one that the command line names, that is embedded, or that lies

@@ -28,8 +28,9 @@ attn_status RowFile::fail(const char *what, Error &error) const {
   return error.set(ATTN_IO, "R0502", "cannot %s `%s`: %s", what, part(), strerror(errno));
 }
 
-attn_status RowFile::open(const char *newPath, const Text &head, size_t width, bool resumes,
+attn_status RowFile::open(const char *newPath, const Text &newHead, size_t newWidth, bool resumes,
                           Error &error) {
+  head = newHead.size(), width = newWidth;
   if (!(path = finalName(newPath)))
     return error.outOfMemory("a file name");
   partPath.append("%s.part", path);
@@ -45,27 +46,31 @@ attn_status RowFile::open(const char *newPath, const Text &head, size_t width, b
   descriptor = ::open(part(), O_RDWR | O_CREAT | O_CLOEXEC | (isThere ? 0 : O_TRUNC), 0666);
   if (descriptor < 0)
     return fail("write", error);
-  if (isThere && info.st_size >= off_t(head.size())) {
+  if (isThere && info.st_size >= off_t(head)) {
     end = info.st_size;
     count = 1; // what is there stays where it is not ours
-    if (checkHead(head, error) || findRows(head.size(), width, error))
+    if (checkHead(newHead, error))
       return error.status;
-    return ftruncate(descriptor, end) == 0 ? ATTN_OK : fail("write", error);
+    return cut(INT64_MAX, error);
   }
   if (ftruncate(descriptor, 0) != 0)
     return fail("write", error);
-  if (attn_status status = append(head.c_str(), head.size(), 0, error))
-    return status;
-  return ATTN_OK;
+  return append(newHead.c_str(), head, 0, error);
 }
 
-attn_status RowFile::checkHead(const Text &head, Error &error) const {
+attn_status RowFile::cut(int64_t rows, Error &error) {
+  if (attn_status status = findRows(rows, error))
+    return status;
+  return ftruncate(descriptor, end) == 0 ? ATTN_OK : fail("write", error);
+}
+
+attn_status RowFile::checkHead(const Text &wanted, Error &error) const {
   Vector<char> there;
-  if (!there.resize(head.size()))
+  if (!there.resize(wanted.size()))
     return error.outOfMemory("a header");
-  if (head.size() == 0 ||
-      (pread(descriptor, there.data(), head.size(), 0) == ssize_t(head.size()) &&
-       memcmp(there.data(), head.c_str(), head.size()) == 0))
+  if (wanted.size() == 0 ||
+      (pread(descriptor, there.data(), wanted.size(), 0) == ssize_t(wanted.size()) &&
+       memcmp(there.data(), wanted.c_str(), wanted.size()) == 0))
     return ATTN_OK;
   error.set(ATTN_BAD_INPUT, "R0304",
             "`%s` was begun for another number of texts, or by another model", part());
@@ -74,21 +79,22 @@ attn_status RowFile::checkHead(const Text &head, Error &error) const {
 }
 
 /// Finds the whole rows of `end` bytes.
-attn_status RowFile::findRows(size_t head, size_t width, Error &error) {
+attn_status RowFile::findRows(int64_t most, Error &error) {
+  int64_t begin = int64_t(head), size = end; // of a line
   if (width > 0) {
-    count = (end - int64_t(head)) / int64_t(width);
-    end = int64_t(head) + count * int64_t(width);
+    count = (size - begin) / int64_t(width);
+    count = count < most ? count : most;
+    end = begin + count * int64_t(width);
     lastBegin = end - int64_t(width);
     return ATTN_OK;
   }
-  int64_t begin = int64_t(head), size = end; // of a line
   count = 0, lastBegin = end = begin;
   char bytes[1 << 14];
-  for (int64_t at = begin; at < size;) {
+  for (int64_t at = begin; at < size && count < most;) {
     ssize_t got = pread(descriptor, bytes, sizeof bytes, at);
     if (got <= 0)
       return fail("read", error);
-    for (ssize_t i = 0; i < got; ++i)
+    for (ssize_t i = 0; i < got && count < most; ++i)
       if (bytes[i] == '\n') {
         lastBegin = begin;
         begin = end = at + i + 1;

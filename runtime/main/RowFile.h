@@ -22,6 +22,8 @@ public:
   attn_status open(const char *path, const Text &head, size_t width, bool resumes, Error &error);
   /// The rows that are there.
   int64_t rows() const { return count; }
+  /// Keeps the first `rows` rows of those that a run before has left.
+  attn_status cut(int64_t rows, Error &error);
   /// Reads the last row that a run before has left.
   attn_status readLast(Vector<char> &row, Error &error) const;
   /// Appends some rows.
@@ -34,14 +36,15 @@ public:
 private:
   /// The error of a call of the system: "cannot `what` FILE.part: ...".
   attn_status fail(const char *what, Error &error) const;
-  /// Finds the whole rows behind `head` bytes.
-  attn_status findRows(size_t head, size_t width, Error &error);
+  /// Finds the whole rows behind the head, at most so many.
+  attn_status findRows(int64_t most, Error &error);
   /// An error where the file begins with something else.
   attn_status checkHead(const Text &head, Error &error) const;
 
   char *path = nullptr;
   Text partPath;
   int descriptor = -1;
+  size_t head = 0, width = 0; ///< bytes before the rows, and of one
   int64_t count = 0;
   int64_t lastBegin = 0, end = 0; ///< of the last row, and of all
 };

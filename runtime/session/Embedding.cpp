@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One text at a time: no padding, whose bits could differ.
+// Texts of one length at a time: no padding, whose bits could differ.
 #include "session/Embedding.h"
 
 using namespace attn;
@@ -19,8 +19,7 @@ static bool takesRows(const attn_abi_tensor &input) {
   return input.dtype == ATTN_I32 && input.rank == 2;
 }
 
-/// Whether an entry makes vectors of texts.
-static attn_status checkEntry(const attn_abi_entry &entry, Error &error) {
+attn_status attn::checkTextEntry(const attn_abi_entry &entry, Error &error) {
   int32_t rows = 0;
   bool isGood = entry.outputCount > 0 && entry.outputs[0].dtype == ATTN_F32 &&
                 entry.outputs[0].rank == 2 && !entry.unfold && entry.cacheCount == 0;
@@ -49,13 +48,25 @@ static void cutTokens(attn_tokens &tokens, int64_t length) {
   tokens.count = length;
 }
 
-/// The tokens of a text, as many as the entry takes.
-static attn_status readTokens(const attn_abi_model &tables, const attn_abi_entry &entry,
-                              const attn_tokenizer &tokenizer, Slice text, bool truncates,
-                              attn_tokens &tokens, Error &error) {
+/// The input that takes the tokens; -1 where there is none.
+static int32_t rowsOf(const attn_abi_entry &entry) {
+  for (int32_t i = 0; i < entry.inputCount; ++i)
+    if (takesRows(entry.inputs[i]))
+      return i;
+  return -1;
+}
+
+attn_status attn::readTextTokens(const attn_abi_model &tables, int32_t number,
+                                 const attn_tokenizer &tokenizer, Slice text, const Slice *pair,
+                                 bool truncates, attn_tokens &tokens, Error &error) {
+  const attn_abi_entry &entry = tables.entries[number];
   char *message = nullptr;
-  if (attn_status status = attn_tokenizer_encode(&tokenizer, text.data, text.size,
-                                                 ATTN_TEXT_ADD_SPECIAL, &tokens, &message)) {
+  attn_status status =
+      pair ? attn_tokenizer_encode_pair(&tokenizer, text.data, text.size, pair->data, pair->size,
+                                        ATTN_TEXT_ADD_SPECIAL, &tokens, &message)
+           : attn_tokenizer_encode(&tokenizer, text.data, text.size, ATTN_TEXT_ADD_SPECIAL, &tokens,
+                                   &message);
+  if (status) {
     error.take(status, message);
     attn_message_free(message);
     return status;
@@ -65,10 +76,8 @@ static attn_status readTokens(const attn_abi_model &tables, const attn_abi_entry
     error.help("give at least one character");
     return error.status;
   }
-  int64_t most = INT64_MAX;
-  for (int32_t i = 0; i < entry.inputCount; ++i)
-    if (takesRows(entry.inputs[i]) && entry.inputs[i].axes[1].dim >= 0)
-      most = tables.dims[entry.inputs[i].axes[1].dim].value;
+  const attn_abi_axis &axis = entry.inputs[rowsOf(entry)].axes[1];
+  int64_t most = axis.dim >= 0 ? tables.dims[axis.dim].value : INT64_MAX;
   if (tokens.count <= most)
     return ATTN_OK;
   if (truncates) {
@@ -81,27 +90,30 @@ static attn_status readTokens(const attn_abi_model &tables, const attn_abi_entry
   return error.status;
 }
 
-attn_status attn::embedText(attn_context &context, int32_t number, const attn_tokenizer &tokenizer,
-                            Slice text, bool truncates, Vector<float> &vector, Error &error) {
-  const attn_abi_model &tables = *context.model->tables;
-  const attn_abi_entry &entry = tables.entries[number];
-  OwnTokens own;
-  if (attn_status status = checkEntry(entry, error))
-    return status;
-  if (attn_status status = readTokens(tables, entry, tokenizer, text, truncates, own.tokens, error))
-    return status;
+int64_t attn::mostTexts(const attn_abi_model &tables, int32_t number) {
+  const attn_abi_axis &axis = tables.entries[number].inputs[rowsOf(tables.entries[number])].axes[0];
+  return axis.dim >= 0 ? axis.scale * tables.dims[axis.dim].value + axis.offset : axis.offset;
+}
+
+attn_status attn::runTexts(attn_context &context, int32_t number, const attn_tokens *const *texts,
+                           int64_t count, Outputs &outputs, Error &error) {
+  const attn_abi_entry &entry = context.model->tables->entries[number];
   Vector<attn_tensor> inputs;
-  Outputs outputs;
-  int32_t length = int32_t(own.tokens.count);
-  bool hasIds = false;
-  if (!inputs.resize(size_t(entry.inputCount)))
+  Vector<int32_t> ids, types, lengths;
+  int64_t length = texts[0]->count;
+  bool isGood = inputs.resize(size_t(entry.inputCount));
+  for (int64_t i = 0; i < count && isGood; ++i)
+    isGood = ids.append(texts[i]->ids, size_t(length)) &&
+             types.append(texts[i]->types, size_t(length)) && lengths.push(int32_t(length));
+  if (!isGood)
     return error.outOfMemory("the inputs");
+  bool hasIds = false;
   for (int32_t i = 0; i < entry.inputCount; ++i) {
     attn_tensor &tensor = inputs[size_t(i)];
     bool isRows = takesRows(entry.inputs[i]);
     tensor.dtype = ATTN_I32, tensor.rank = entry.inputs[i].rank;
-    tensor.shape[0] = 1, tensor.shape[1] = length;
-    tensor.data = !isRows ? &length : hasIds ? own.tokens.types : own.tokens.ids;
+    tensor.shape[0] = count, tensor.shape[1] = length;
+    tensor.data = !isRows ? lengths.data() : hasIds ? types.data() : ids.data();
     hasIds |= isRows;
   }
   if (attn_status status = outputs.prepare(context, number, inputs.data(), error))
@@ -112,6 +124,19 @@ attn_status attn::embedText(attn_context &context, int32_t number, const attn_to
     attn_message_free(message);
     return status;
   }
+  return ATTN_OK;
+}
+
+attn_status attn::embedText(attn_context &context, int32_t number, const attn_tokenizer &tokenizer,
+                            Slice text, bool truncates, Vector<float> &vector, Error &error) {
+  const attn_abi_model &tables = *context.model->tables;
+  OwnTokens own;
+  Outputs outputs;
+  const attn_tokens *tokens = &own.tokens;
+  if (checkTextEntry(tables.entries[number], error) ||
+      readTextTokens(tables, number, tokenizer, text, nullptr, truncates, own.tokens, error) ||
+      runTexts(context, number, &tokens, 1, outputs, error))
+    return error.status;
   return vector.append(static_cast<const float *>(outputs[0].data), size_t(outputs[0].shape[1]))
              ? ATTN_OK
              : error.outOfMemory("a vector");

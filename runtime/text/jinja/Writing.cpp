@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Values as text: as Python prints them, and as JSON.
+#include "base/Json.h"
 #include "text/jinja/Value.h"
 #include "text/steps/Unicode.h"
 #include <cmath>
@@ -110,28 +111,9 @@ bool jinja::appendRepr(const Value &value, Vector<char> &text, int depth) {
   }
 }
 
-/// The letter behind a backslash that stands for a character; 0 where there is none.
-static char jsonLetter(uint32_t c) {
-  switch (c) {
-  case '"':
-  case '\\':
-    return char(c);
-  case '\n':
-    return 'n';
-  case '\r':
-    return 'r';
-  case '\t':
-    return 't';
-  case '\b':
-    return 'b';
-  case '\f':
-    return 'f';
-  default:
-    return 0;
-  }
-}
-
-static bool appendJsonString(Slice string, bool isAscii, Vector<char> &text) {
+static bool appendStyledString(Slice string, bool isAscii, Vector<char> &text) {
+  if (!isAscii)
+    return !isTooLong(text) && appendJsonString(string, text);
   bool isGood = text.push('"');
   for (size_t i = 0, length; isGood && i < string.size; i += length) {
     uint32_t c = decodeUtf8(string.data + i, length);
@@ -139,10 +121,10 @@ static bool appendJsonString(Slice string, bool isAscii, Vector<char> &text) {
       return false;
     if (char letter = jsonLetter(c))
       isGood = text.push('\\') && text.push(letter);
-    else if (isAscii && c >= 65536)
+    else if (c >= 65536)
       isGood = appendFormat(text, "\\u%04x\\u%04x", unsigned(0xd800 + ((c - 65536) >> 10)),
                             unsigned(0xdc00 + (c & 1023)));
-    else if (c < 32 || (isAscii && c > 126))
+    else if (c < 32 || c > 126)
       isGood = appendFormat(text, "\\u%04x", unsigned(c));
     else
       isGood = append(text, string.between(i, i + length));
@@ -161,7 +143,7 @@ static bool appendLine(const JsonStyle &style, int depth, Vector<char> &text) {
 /// A key: JSON has strings alone.
 static bool appendKey(const Value &key, const JsonStyle &style, Vector<char> &text) {
   if (key.is(Kind::String))
-    return appendJsonString(key.text(), style.isAscii, text);
+    return appendStyledString(key.text(), style.isAscii, text);
   bool isPlain = key.isNumber() || key.is(Kind::None);
   return isPlain && text.push('"') && appendJson(key, style, text) && text.push('"');
 }
@@ -208,7 +190,7 @@ bool jinja::appendJson(const Value &value, const JsonStyle &style, Vector<char> 
                                                        : "Infinity"));
     return appendFloat(value.real, text);
   case Kind::String:
-    return appendJsonString(value.text(), style.isAscii, text);
+    return appendStyledString(value.text(), style.isAscii, text);
   case Kind::List:
     if (!text.push('['))
       return false;

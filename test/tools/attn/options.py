@@ -22,6 +22,7 @@ COLUMNS = {
     "ATTN_TEXT": (1, 3, 4, 5),
     "ATTN_TEXTS": (1, 3, 4, 5),
     "ATTN_PAIRS": (1, 3, 5, 6),
+    "ATTN_PLACES": (1, 3, 5, 6),
     "ATTN_COUNT": (1, "N", 6, 7),
     "ATTN_DEVICE": (1, 3, 5, 6),
     "ATTN_SETTING": (1, 3, 4, 5),

@@ -173,7 +173,7 @@ int runSpec(const opt::InputArgList &args, Flags &flags, bool isOnGpu) {
   flags.observation.outputs = spec.ownOutputs();
   findMapRows(spec.module(), flags.observation);
   flags.addWeights(spec.weights(args));
-  if (args.hasArg(OPT_prompt, OPT_file, OPT_chat))
+  if (args.hasArg(OPT_prompt, OPT_file, OPT_chat, OPT_lines))
     noteTokenizer(args.getLastArgValue(OPT_tokenizer, spec.weights(args)));
   flags.completeWeights(/*isEmbedded=*/false);
   LoadedModel model;
