@@ -57,9 +57,11 @@ bool takesText(ModuleOp model) {
     auto rows = llvm::count_if(entry.inputs, isTokens);
     if (llvm::any_of(entry.inputs, isPicture)) // written down
       return entry.unfold && rows == 0 && llvm::all_of(entry.inputs, isKnown);
-    // Texts that are gone on from, or that become vectors: then with which of two each token is of.
+    // Texts that are gone on from, or that become vectors or scores of classes: then with which of
+    // two each token is of.
     bool isEncoder = !entry.unfold && !entry.outputs.empty() &&
-                     entry.outputs[0].name == "embedding" && (rows == 1 || rows == 2);
+                     (entry.outputs[0].name == "embedding" || entry.outputs[0].name == "scores") &&
+                     entry.outputs[0].axes.size() == 2 && (rows == 1 || rows == 2);
     bool isWritten = entry.unfold && entry.inputs.size() == 1 && entry.inputs[0].sound;
     return isWritten ||
            (llvm::all_of(entry.inputs, isKnown) && (isEncoder || (entry.unfold && rows == 1)));

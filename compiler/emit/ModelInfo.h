@@ -33,8 +33,9 @@ bool findsObjects(mlir::ModuleOp model);
 /// Whether an entry may be given a sound.
 bool takesSound(mlir::ModuleOp model);
 
-/// Whether an entry that generates takes tokens alone, as rows of them and, perhaps, how many each
-/// row has: what `--prompt` gives.
+/// Whether an entry reads or writes texts: it takes rows of tokens alone and, perhaps, how many
+/// each row has, and generates, or gives an `embedding` or the `scores` of classes, [B, D]; or it
+/// writes down a picture or a sound.
 bool takesText(mlir::ModuleOp model);
 
 /// "f32", "i32", ... as the C API names element types.

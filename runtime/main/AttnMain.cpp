@@ -181,7 +181,7 @@ static attn_status checkTextOptions(const Command &command, Error &error) {
     return ATTN_OK;
   bool isOfChat = strcmp(option, "--system") == 0;
   error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s` has no effect without %s", option,
-            isOfChat ? "`--chat`" : "`--prompt`, `--file` or `--chat`");
+            isOfChat ? "`--chat`" : "`--prompt`, `--file`, `--chat` or `--lines`");
   if (strcmp(option, "--stop") == 0)
     error.help("a row of tokens ends before those of `--stop-tokens N,N`");
   return error.status;

@@ -77,7 +77,7 @@ def check_json(folder, program, wanted, good):
     output = f"{folder}/rows.jsonl"
     embed = [program, "--embed", "--file", f"{folder}/texts.jsonl", "--output", f"embedding={output}"]
     said = run(*embed, code=1)
-    assert "texts.jsonl:6`: it is no JSON" in said, said
+    assert "texts.jsonl:6`: its `text` is no string" in said, said
     run(*embed, "--resume", "--skip-errors")
     rows = [json.loads(line) for line in open(output)]
     assert [row["id"] for row in rows] == [json.loads(line)["id"] for line in lines]
