@@ -133,8 +133,8 @@ static attn_status checkLineOptions(const Command &command, Error &error) {
   if (command.shard && !command.lines)
     return error.set(ATTN_INVALID_ARGUMENT, "U0002", "`--shard` has no effect without `--lines`");
   if (command.lines && (command.outputs.size() != 1 || command.outputs[0].length > 0)) {
-    error.set(ATTN_INVALID_ARGUMENT, "U0003", "`--lines` writes to one folder");
-    error.help("pass `--output FOLDER`");
+    error.set(ATTN_INVALID_ARGUMENT, "U0003", "`--lines` writes to one folder or file");
+    error.help("pass `--output FOLDER`, `--output FILE.jsonl` or `--output -`");
     return error.status;
   }
   for (const Setting &setting : command.outputs)

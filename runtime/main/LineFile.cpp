@@ -8,11 +8,12 @@ using namespace attn;
 
 static constexpr uint64_t pieceBytes = 1 << 20;
 static constexpr int64_t linesOfMark = 1024;
+static constexpr size_t mostBytes = size_t(INT32_MAX); ///< of a pipe, and of lines read together
 
 attn_status LineFile::open(const char *path, Error &error) {
   struct stat info;
   isInMemory = strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
-  if (isInMemory ? readFile(path, SIZE_MAX, memory, error) : file.open(path, error))
+  if (isInMemory ? readFile(path, mostBytes, memory, error) : file.open(path, error))
     return error.status;
   Vector<char> piece;
   bool isInLine = false;
@@ -57,6 +58,9 @@ attn_status LineFile::read(int64_t wanted, Vector<char> &bytes, Vector<Slice> &l
     auto *end = static_cast<char *>(memchr(bytes.data() + scanned, '\n', bytes.size() - scanned));
     if (!end && position + bytes.size() < size()) {
       scanned = bytes.size();
+      if (scanned > mostBytes)
+        return error.set(ATTN_BAD_INPUT, "R0219", "%lld lines have more than %zu bytes together",
+                         static_cast<long long>(wanted), mostBytes);
       if (attn_status status = append(position + scanned, bytes, error))
         return status;
       continue;

@@ -23,6 +23,7 @@ public:
   attn_status checkUnchanged(Error &error) const;
 
 private:
+  /// All bytes.
   uint64_t size() const { return isInMemory ? memory.size() : file.size(); }
   /// Appends what comes from `offset` on, a piece of bounded size.
   attn_status append(uint64_t offset, Vector<char> &bytes, Error &error) const;

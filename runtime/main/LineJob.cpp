@@ -44,6 +44,7 @@ private:
   attn_status keepWindow();
   bool appendResult(const Line &line, Vector<char> &bytes) const;
   attn_status finish();
+  attn_status sayErrors();
   /// Calls a function of this job on all threads, or on this one where one has all of them.
   attn_status onThreads(void (LineJob::*function)(int64_t thread));
   void readLines(int64_t thread);
@@ -67,6 +68,8 @@ private:
   int64_t first = 0, count = 0; ///< lines of the shard
   int64_t done = 0, failures = 0;
   Text resultsPath, vectorsPath;
+  bool hasVectors = false; ///< in a file of their own, not in rows
+  bool isPrinted = false;  ///< rows go to standard output
   RowFile results, vectors;
   bool isFinished = false;         ///< by a run before
   Vector<attn_context *> contexts; ///< one for each thread; none where one has all of them
@@ -97,8 +100,19 @@ void LineJob::clear() {
   lines.clear();
 }
 
+/// One file of results, or standard output.
+static bool isOneFile(const char *path) {
+  return strcmp(path, "-") == 0 || Slice(path).endsWith(Slice(".jsonl"));
+}
+
 attn_status LineJob::openFolder() {
   const char *folder = command.outputs[0].value;
+  isPrinted = strcmp(folder, "-") == 0;
+  if (isOneFile(folder)) {
+    resultsPath.append("%s", folder);
+    return resultsPath.failed() ? error.outOfMemory("file names") : ATTN_OK;
+  }
+  hasVectors = work.width > 0;
   struct stat info;
   if (mkdir(folder, 0777) != 0 && errno != EEXIST)
     return error.set(ATTN_IO, "R0502", "cannot make the folder `%s`: %s", folder, strerror(errno));
@@ -134,6 +148,13 @@ attn_status LineJob::openOutputs() {
   count = shard.end(input.lines()) - first;
   if (openFolder())
     return error.status;
+  if (isPrinted && command.resumes) {
+    error.set(ATTN_INVALID_ARGUMENT, "U0002", "`--resume` goes on with files");
+    error.help("pass `--output FOLDER` or `--output FILE.jsonl`");
+    return error.status;
+  }
+  if (isPrinted)
+    return ATTN_OK;
   Text resultsPart, vectorsPart;
   resultsPart.append("%s.part", resultsPath.c_str());
   vectorsPart.append("%s.part", vectorsPath.c_str());
@@ -144,13 +165,13 @@ attn_status LineJob::openOutputs() {
   if (isFinished)
     return countErrors(resultsPath.c_str(), count);
   // A run that was ended between the names of its two files.
-  if (work.width > 0 && wasBegun && !isThere(vectorsPart.c_str()))
+  if (hasVectors && wasBegun && !isThere(vectorsPart.c_str()))
     rename(vectorsPath.c_str(), vectorsPart.c_str());
   Text head, none;
   attn_tensor rows = {nullptr, ATTN_F32, 2, {count, work.width}, nullptr, 0, 0};
-  if (work.width > 0 && !appendNpyHeader(rows, head))
+  if (hasVectors && !appendNpyHeader(rows, head))
     return error.outOfMemory("a header");
-  if (work.width > 0 &&
+  if (hasVectors &&
       vectors.open(vectorsPath.c_str(), head, size_t(work.width) * 4, command.resumes, error))
     return error.status;
   return results.open(resultsPath.c_str(), none, 0, command.resumes, error);
@@ -188,7 +209,7 @@ attn_status LineJob::countErrors(const char *path, int64_t wanted) {
 /// Keeps the whole windows of a run before, so that the others are made of the same lines.
 attn_status LineJob::resume() {
   int64_t rows = results.rows();
-  if (work.width > 0 && vectors.rows() < rows)
+  if (hasVectors && vectors.rows() < rows)
     rows = vectors.rows();
   if (rows > count)
     return error.set(ATTN_BAD_INPUT, "R0304", "`%s` has %lld rows, but `%s` has %lld lines for it",
@@ -196,7 +217,7 @@ attn_status LineJob::resume() {
                      static_cast<long long>(count));
   if (rows < count)
     rows -= rows % work.window;
-  if (results.cut(rows, error) || (work.width > 0 && vectors.cut(rows, error)))
+  if (results.cut(rows, error) || (hasVectors && vectors.cut(rows, error)))
     return error.status;
   done = rows;
   return rows > 0 && countErrors(results.part(), rows) ? error.status : ATTN_OK;
@@ -212,7 +233,7 @@ attn_status LineJob::checkLast() {
   if (!appendResult(line, wanted))
     return error.outOfMemory("a row");
   bool isSame = Slice(there) == Slice(wanted);
-  if (isSame && work.width > 0) {
+  if (isSame && hasVectors) {
     if (vectors.readLast(there, error))
       return error.status;
     isSame = there.size() == size_t(work.width) * 4 &&
@@ -393,6 +414,12 @@ bool LineJob::appendResult(const Line &line, Vector<char> &to) const {
   } else if (line.members) {
     isGood = isGood && append(to, Slice(line.members));
   }
+  bool isInRow = work.width > 0 && !hasVectors && !line.status;
+  for (int64_t i = 0; isGood && isInRow && i < work.width; ++i) {
+    char number[40];
+    snprintf(number, sizeof number, i ? ", %.9g" : ", \"vector\": [%.9g", double(line.vector[i]));
+    isGood = append(to, Slice(number)) && (i + 1 < work.width || to.push(']'));
+  }
   return isGood && append(to, Slice("}\n"));
 }
 
@@ -410,28 +437,42 @@ attn_status LineJob::keepWindow() {
     for (int64_t i = 0; line.status && i < work.width; ++i)
       line.vector[i] = NAN;
   }
-  if (work.width > 0 && vectors.append(reinterpret_cast<const char *>(values.data()),
-                                       values.size() * sizeof(float), int64_t(lines.size()), error))
+  if (hasVectors && vectors.append(reinterpret_cast<const char *>(values.data()),
+                                   values.size() * sizeof(float), int64_t(lines.size()), error))
     return error.status;
-  return results.append(rows.data(), rows.size(), int64_t(lines.size()), error);
+  if (!isPrinted)
+    return results.append(rows.data(), rows.size(), int64_t(lines.size()), error);
+  progress.erase();
+  if (fwrite(rows.data(), 1, rows.size(), stdout) == rows.size() && fflush(stdout) == 0)
+    return ATTN_OK;
+  return error.set(ATTN_IO, "R0502", "cannot write to standard output: %s", strerror(errno));
 }
 
 attn_status LineJob::finish() {
   progress.erase();
   if (!isFinished) {
-    if (input.checkUnchanged(error) || (work.width > 0 && vectors.commit(error)) ||
-        results.commit(error))
+    if (input.checkUnchanged(error) || isPrinted)
+      return error.status ? error.status : sayErrors();
+    if ((hasVectors && vectors.commit(error)) || results.commit(error))
       return error.status;
   }
   fprintf(stderr, "%lld lines: `%s`", static_cast<long long>(count), resultsPath.c_str());
-  if (work.width > 0)
+  if (hasVectors)
     fprintf(stderr, ", `%s`", vectorsPath.c_str());
   fprintf(stderr, isFinished ? ", which was there\n" : "\n");
+  return sayErrors();
+}
+
+/// At the end: how many lines were errors.
+attn_status LineJob::sayErrors() {
   if (failures == 0)
     return ATTN_OK;
   error.set(ATTN_BAD_INPUT, "R0218", "%lld of %lld lines of `%s` have errors",
             static_cast<long long>(failures), static_cast<long long>(count), command.lines);
-  error.help("`%s` says in their rows what is wrong (\"error\")", resultsPath.c_str());
+  if (isPrinted)
+    error.help("their rows say what is wrong: \"error\"");
+  else
+    error.help("their rows in `%s` say what is wrong: \"error\"", resultsPath.c_str());
   return error.status;
 }
 
@@ -440,7 +481,7 @@ attn_status LineJob::runAll() {
     return error.status;
   if (isFinished)
     return finish();
-  if (resume() || run.bind(run) || makeContexts() || (done > 0 && checkLast()))
+  if ((!isPrinted && resume()) || run.bind(run) || makeContexts() || (done > 0 && checkLast()))
     return error.status;
   begun = secondsNow(), begunAt = done;
   while (done < count) {

@@ -51,8 +51,8 @@ struct LineWork {
 };
 
 /// Does the job: reads the lines of this process's shard, writes FOLDER/results.jsonl and, of
-/// vectors, FOLDER/vectors.npy, in the order of the lines. What is wrong with a line becomes its
-/// result; at the end such lines are ATTN_BAD_INPUT.
+/// vectors, FOLDER/vectors.npy, or one FILE.jsonl with both, in the order of the lines. What is
+/// wrong with a line becomes its result; at the end such lines are ATTN_BAD_INPUT.
 attn_status runLines(const PromptRun &run, const LineWork &work, Error &error);
 
 /// A row of scores as members of a line's object: the most probable labels, each with its score.

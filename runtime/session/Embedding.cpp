@@ -90,11 +90,6 @@ attn_status attn::readTextTokens(const attn_abi_model &tables, int32_t number,
   return error.status;
 }
 
-int64_t attn::mostTexts(const attn_abi_model &tables, int32_t number) {
-  const attn_abi_axis &axis = tables.entries[number].inputs[rowsOf(tables.entries[number])].axes[0];
-  return axis.dim >= 0 ? axis.scale * tables.dims[axis.dim].value + axis.offset : axis.offset;
-}
-
 attn_status attn::runTexts(attn_context &context, int32_t number, const attn_tokens *const *texts,
                            int64_t count, Outputs &outputs, Error &error) {
   const attn_abi_entry &entry = context.model->tables->entries[number];

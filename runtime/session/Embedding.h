@@ -19,9 +19,6 @@ attn_status readTextTokens(const attn_abi_model &tables, int32_t entry,
                            const attn_tokenizer &tokenizer, Slice text, const Slice *pair,
                            bool truncates, attn_tokens &tokens, Error &error);
 
-/// How many texts of one length a call of an entry takes.
-int64_t mostTexts(const attn_abi_model &tables, int32_t entry);
-
 /// Runs an entry on `count` texts that have the same number of tokens, so that none is padded.
 /// `outputs` are its outputs, of which the first has a row for each.
 attn_status runTexts(attn_context &context, int32_t entry, const attn_tokens *const *texts,

@@ -123,6 +123,24 @@ extern "C" attn_status attn_chat_answer(attn_chat *chat, const attn_text_options
   return error.report(message);
 }
 
+/// Copies floats to memory that the caller frees.
+static attn_status copyFloats(const float *from, size_t count, float **values, Error &error) {
+  auto *copy = static_cast<float *>(malloc(count ? count * sizeof(float) : 1));
+  if (!copy)
+    return error.outOfMemory("vectors");
+  if (count)
+    memcpy(copy, from, count * sizeof(float));
+  *values = copy;
+  return ATTN_OK;
+}
+
+/// Whether there is such an entry, and it makes rows of texts.
+static attn_status checkTextEntry(const attn_model &model, int32_t entry, Error &error) {
+  if (entry < 0 || entry >= model.tables->entryCount)
+    return error.set(ATTN_INVALID_ARGUMENT, "R0102", "there is no entry %d", int(entry));
+  return checkTextEntry(model.tables->entries[entry], error);
+}
+
 extern "C" attn_status attn_text_embed(attn_context *context, int32_t entry,
                                        const attn_tokenizer *tokenizer, const char *text,
                                        size_t size, int32_t truncates, float **values,
@@ -131,17 +149,49 @@ extern "C" attn_status attn_text_embed(attn_context *context, int32_t entry,
     return nullPointer("attn_text_embed", message);
   Error error;
   Vector<float> vector;
-  if (entry < 0 || entry >= context->model->tables->entryCount)
-    error.set(ATTN_INVALID_ARGUMENT, "R0102", "there is no entry %d", int(entry));
-  else if (embedText(*context, entry, *tokenizer, Slice(text, size), truncates != 0, vector,
-                     error) == ATTN_OK) {
-    auto *copy = static_cast<float *>(malloc(vector.size() * sizeof(float)));
-    if (copy) {
-      memcpy(copy, vector.data(), vector.size() * sizeof(float));
-      *values = copy, *count = int64_t(vector.size());
-    } else {
-      error.outOfMemory("a vector");
-    }
-  }
+  if (checkTextEntry(*context->model, entry, error) == ATTN_OK &&
+      embedText(*context, entry, *tokenizer, Slice(text, size), truncates != 0, vector, error) ==
+          ATTN_OK &&
+      copyFloats(vector.data(), vector.size(), values, error) == ATTN_OK)
+    *count = int64_t(vector.size());
+  return error.report(message);
+}
+
+extern "C" attn_status attn_text_tokens(const attn_model *model, int32_t entry,
+                                        const attn_tokenizer *tokenizer, const char *text,
+                                        size_t size, const char *pair, size_t pairSize,
+                                        int32_t truncates, attn_tokens *tokens, char **message) {
+  if (!model || !tokenizer || (!text && size) || !tokens)
+    return nullPointer("attn_text_tokens", message);
+  Error error;
+  attn_tokens made = {};
+  Slice second(pair, pairSize);
+  if (checkTextEntry(*model, entry, error) == ATTN_OK &&
+      readTextTokens(*model->tables, entry, *tokenizer, Slice(text, size), pair ? &second : nullptr,
+                     truncates != 0, made, error) == ATTN_OK)
+    *tokens = made;
+  else
+    attn_tokens_free(&made);
+  return error.report(message);
+}
+
+extern "C" attn_status attn_text_rows(attn_context *context, int32_t entry,
+                                      const attn_tokens *const *texts, int64_t count,
+                                      float **values, int64_t *width, char **message) {
+  if (!context || !texts || !values || !width)
+    return nullPointer("attn_text_rows", message);
+  Error error;
+  Outputs outputs;
+  bool areGood = count > 0;
+  for (int64_t i = 0; i < count && areGood; ++i)
+    areGood = texts[i] && texts[i]->count > 0 && texts[i]->count == texts[0]->count;
+  if (!areGood)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101",
+              "attn_text_rows: expected texts of one number of tokens");
+  else if (checkTextEntry(*context->model, entry, error) == ATTN_OK &&
+           runTexts(*context, entry, texts, count, outputs, error) == ATTN_OK &&
+           copyFloats(static_cast<const float *>(outputs[0].data),
+                      size_t(count * outputs[0].shape[1]), values, error) == ATTN_OK)
+    *width = outputs[0].shape[1];
   return error.report(message);
 }

@@ -62,6 +62,13 @@ def check_vectors(folder, program, lines):
     assert read(f"{folder}/out2")[:2] == one[:2] and read(f"{folder}/out3")[:2] == one[:2]
     run(program, "--lines", "-", "--output", f"{folder}/piped", text=open(f"{folder}/lines.jsonl").read())
     assert read(f"{folder}/piped")[:2] == one[:2]
+    # Rows of one file, or of a filter, have their vectors.
+    printed = run(program, "--lines", "-", "--output", "-", text=open(f"{folder}/lines.jsonl").read()).stdout
+    run(program, "--lines", f"{folder}/lines.jsonl", "--output", f"{folder}/rows.jsonl")
+    assert open(f"{folder}/rows.jsonl").read() == printed
+    rows = [json.loads(line) for line in printed.splitlines()]
+    assert [row["id"] for row in rows] == [row["id"] for row in one[2]]
+    assert (np.array([row["vector"] for row in rows], np.float32) == one[3]).all()
     return one
 
 
@@ -73,7 +80,7 @@ def check_errors(folder, program, most):
              '{"id": 12, "text": "the cat"} {}', '{"id": 13, "text": "sat", "text_pair": null}', '{"id": -1e3, "text": "the cat"}']
     write_lines(f"{folder}/bad.jsonl", lines)
     said = run(program, "--lines", f"{folder}/bad.jsonl", "--output", f"{folder}/bad", code=1).stderr
-    assert "error[R0218]: 9 of 14 lines of" in said and "results.jsonl` says in their rows" in said, said
+    assert "error[R0218]: 9 of 14 lines of" in said and "results.jsonl` say what is wrong" in said, said
     _, _, rows, vectors = read(f"{folder}/bad")
     wanted = {2: "line 2: it is no JSON", 3: "line 3: it has no `text`", 4: "line 4: its `id` is neither a string nor a number", 6: "line 6: its `text` is no string",
               7: "line 7: it is no JSON", 8: f"line 8: the text has {most + 5} tokens, but entry `embed` takes {most}", 11: "line 11: it is no JSON",
@@ -87,7 +94,8 @@ def check_errors(folder, program, most):
     assert np.isfinite(read(f"{folder}/bad")[3][7]).all()
     # What was there is as bad when it is asked for again.
     assert "9 of 14" not in run(program, "--lines", f"{folder}/bad.jsonl", "--output", f"{folder}/bad", "--resume", code=1).stderr
-    run(program, "--lines", f"{folder}/bad.jsonl", "--output", f"{folder}/bad.jsonl", code=4)
+    assert "error[U0005]" in run(program, "--lines", f"{folder}/bad.jsonl", "--output", f"{folder}/bad.jsonl", code=2).stderr
+    run(program, "--lines", f"{folder}/bad.jsonl", "--output", f"{folder}/bad.jsonl/x", code=4)
     os.makedirs(f"{folder}/none", exist_ok=True)
     open(f"{folder}/empty.jsonl", "w").close()
     assert "has no lines" in run(program, "--lines", f"{folder}/empty.jsonl", "--output", f"{folder}/none", code=1).stderr

@@ -265,6 +265,22 @@ ATTN_API attn_status attn_text_embed(attn_context *context, int32_t entry,
                                      int32_t truncates, float **values, int64_t *count,
                                      char **message);
 
+/* The tokens of a text for such an entry, or of two that belong together where `pair` is not NULL:
+ * with special tokens, at least one, and as many as the entry takes, cut at the end where
+ * `truncates`. `tokens` becomes theirs, freed by attn_tokens_free. Needs no weights. Errors as
+ * attn_text_embed. */
+ATTN_API attn_status attn_text_tokens(const attn_model *model, int32_t entry,
+                                      const attn_tokenizer *tokenizer, const char *text,
+                                      size_t size, const char *pair, size_t pairSize,
+                                      int32_t truncates, attn_tokens *tokens, char **message);
+
+/* The first output of such an entry for `count` texts that have the same number of tokens, so that
+ * none is padded: *values becomes rows of `width` floats, freed by free(), each of which has the
+ * bits of its text alone. `count` is at most what the entry takes. Errors as attn_run. */
+ATTN_API attn_status attn_text_rows(attn_context *context, int32_t entry,
+                                    const attn_tokens *const *texts, int64_t count, float **values,
+                                    int64_t *width, char **message);
+
 /* How a recording is written down. Start from attn_speech_options_default. */
 typedef struct {
   attn_generation numbers; /* forced tokens may say language and task */
