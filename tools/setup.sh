@@ -76,6 +76,8 @@ tests_packages=(
   clang-format-22 clang-tidy-22 universal-ctags
   # twins
   python3-torch libopenblas0-pthread python3-numpy python3-pil python3-onnx python3-regex python3-sentencepiece python3-jinja2
+  # examples/cluster
+  parallel
   # the page of attn explore
   chromium
   # a system to install the package on
