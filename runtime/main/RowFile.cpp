@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,13 +41,14 @@ attn_status RowFile::open(const char *newPath, const Text &newHead, size_t newWi
   if (attn_status status = checkOutputs(&output, 1, error))
     return status;
   struct stat info;
-  bool isThere = resumes && stat(part(), &info) == 0;
-  if (isThere && !S_ISREG(info.st_mode))
+  if (stat(part(), &info) == 0 && !S_ISREG(info.st_mode))
     return error.set(ATTN_IO, "R0501", "cannot read `%s`: not a regular file", part());
-  descriptor = ::open(part(), O_RDWR | O_CREAT | O_CLOEXEC | (isThere ? 0 : O_TRUNC), 0666);
+  descriptor = ::open(part(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0)
     return fail("write", error);
-  if (isThere && info.st_size >= off_t(head)) {
+  if (lock(info, error))
+    return error.status;
+  if (resumes && info.st_size >= off_t(head)) {
     end = info.st_size;
     count = 1; // what is there stays where it is not ours
     if (checkHead(newHead, error))
@@ -56,6 +58,21 @@ attn_status RowFile::open(const char *newPath, const Text &newHead, size_t newWi
   if (ftruncate(descriptor, 0) != 0)
     return fail("write", error);
   return append(newHead.c_str(), head, 0, error);
+}
+
+/// Keeps other runs off the file for as long as it is open. File systems without locks do without.
+attn_status RowFile::lock(struct stat &info, Error &error) {
+  struct stat named;
+  bool isOurs = (flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+                fstat(descriptor, &info) == 0 && stat(part(), &named) == 0 &&
+                info.st_dev == named.st_dev && info.st_ino == named.st_ino; // still called so
+  if (isOurs)
+    return ATTN_OK;
+  close(descriptor);
+  descriptor = -1;
+  error.set(ATTN_IO, "R0502", "cannot write `%s`: another run writes it", part());
+  error.help("wait for its end, or name another output");
+  return error.status;
 }
 
 attn_status RowFile::cut(int64_t rows, Error &error) {

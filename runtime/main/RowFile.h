@@ -6,6 +6,8 @@
 
 #include "base/Error.h"
 
+struct stat; // NOLINT(readability-identifier-naming): the name is the system's
+
 namespace attn {
 
 /// Rows of bytes: all of `width` bytes, or, where that is 0, lines.
@@ -17,8 +19,9 @@ public:
   /// What is written stays as FILE.part, unless it is no row.
   ~RowFile();
 
-  /// Begins the file that will be called `path`, with `head` before its rows; where `resumes`,
-  /// behind the whole rows of a FILE.part that begins with the same head.
+  /// Begins the file that will be called `path`, which no other run writes meanwhile, with `head`
+  /// before its rows; where `resumes`, behind the whole rows of a FILE.part that begins with the
+  /// same head.
   attn_status open(const char *path, const Text &head, size_t width, bool resumes, Error &error);
   /// The rows that are there.
   int64_t rows() const { return count; }
@@ -36,6 +39,8 @@ public:
 private:
   /// The error of a call of the system: "cannot `what` FILE.part: ...".
   attn_status fail(const char *what, Error &error) const;
+  /// An error where another run has the file open; else what the file is.
+  attn_status lock(struct stat &info, Error &error);
   /// Finds the whole rows behind the head, at most so many.
   attn_status findRows(int64_t most, Error &error);
   /// An error where the file begins with something else.

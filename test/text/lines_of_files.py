@@ -153,6 +153,21 @@ def check_kills(folder, program, wanted):
     assert os.path.exists(part)
 
 
+def check_others(folder, program):
+    """Two runs do not write one file."""
+    job = [program, "--lines", f"{folder}/lines.jsonl", "--output", f"{folder}/twice", "--threads", "1"]
+    first = subprocess.Popen(job, stderr=subprocess.DEVNULL)
+    while not os.path.exists(f"{folder}/twice/results.jsonl.part") and first.poll() is None:
+        time.sleep(0.001)
+    first.send_signal(signal.SIGSTOP)
+    if os.path.exists(f"{folder}/twice/results.jsonl.part"):
+        for more in ([], ["--resume"]):
+            assert "another run writes it" in run(*job, *more, code=4).stderr
+    first.send_signal(signal.SIGCONT)
+    assert first.wait() == 0
+    read(f"{folder}/twice")
+
+
 def check_shards(folder, program, wanted):
     """Four jobs of a part each, of which one is killed and started again, are one run."""
     out = f"{folder}/shards"
@@ -218,6 +233,7 @@ def main():
     check_errors(folder, program, json.load(open(f"{folder}/config.json"))["max_position_embeddings"])
     check_kills(folder, program, wanted)
     check_shards(folder, program, wanted)
+    check_others(folder, program)
     print(f"{len(lines)} lines: every one once, as alone")
 
 
