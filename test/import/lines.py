@@ -61,6 +61,12 @@ def main():
     for command in (["attn", "run", spec, "-O0"], [program, f"--weights={folder}"]):
         said = subprocess.run([*command, *files], check=True, capture_output=True, text=True).stdout
         assert said.splitlines() == wanted, f"{command}: {said}\n--- but NumPy:\n{wanted}"
+    # As lines of a file.
+    with open(f"{folder}/lines.jsonl", "w") as file:
+        file.writelines(json.dumps({"image": f"{folder}/{name}.png"}) + "\n" for name in ("0", "none", "1"))
+    said = subprocess.run([program, f"--weights={folder}", "--lines", f"{folder}/lines.jsonl", "--output", "-"], capture_output=True, text=True)
+    rows = [json.loads(row) for row in said.stdout.splitlines()]
+    assert said.returncode == 1 and [row.get("text") for row in rows] == [wanted[0], None, wanted[1]] and "none.png" in rows[1]["error"], said
     # Without a tokenizer, tokens are what there is to print.
     command = [program, f"--weights={folder}/model.safetensors", *files]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout

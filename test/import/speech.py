@@ -180,6 +180,11 @@ def check_library(folder, config, weights, held):
     call(["attn", "compile", f"{folder}/w.attn", "-O0", "--embed-weights", "-o", f"{folder}/w"])
     said = subprocess.run([f"{folder}/w", "--input", sound, "--language", "de"], check=True, capture_output=True).stdout.decode()
     assert said == wanted, said
+    with open(f"{folder}/lines.jsonl", "w") as file:
+        file.writelines(json.dumps({"id": name, "sound": f"{folder}/{name}.wav"}) + "\n" for name in ("speech", "none", "speech"))
+    job = subprocess.run([f"{folder}/w", "--lines", f"{folder}/lines.jsonl", "--output", "-", "--language", "de"], capture_output=True, text=True)
+    rows = [json.loads(row) for row in job.stdout.splitlines()]
+    assert job.returncode == 1 and [row.get("text") for row in rows] == [wanted[:-1], None, wanted[:-1]] and "none.wav" in rows[1]["error"], job
     # Without a tokenizer, or where an output is asked for, tokens are what there is.
     call([*command, sound, "--output", f"tokens={folder}/tokens.npy"])
     os.rename(f"{folder}/tokenizer.json", f"{folder}/other.json")

@@ -3,7 +3,8 @@
 """Jobs of many lines: vectors as one text alone has them, labels, errors of lines, shards, and jobs that are killed and gone on with.
 
 usage: lines_of_files.py FOLDER        # FOLDER has the checkpoint of test/import/make.py's minilm
-       lines_of_files.py --classes FOLDER  # that of distilbert-classes"""
+       lines_of_files.py --classes FOLDER  # that of distilbert-classes
+       lines_of_files.py --objects FOLDER  # that of detr"""
 import json
 import os
 import random
@@ -219,7 +220,27 @@ def check_classes(folder):
     print("50 lines have labels")
 
 
+def check_objects(folder):
+    """What a detector finds is what is printed of each picture."""
+    from PIL import Image
+    run("attn", "import", folder, "-o", f"{folder}/spec.attn")
+    pixels, printed = np.random.default_rng(3), []
+    command = ["attn", "run", "-O0", f"{folder}/spec.attn", "--weights", folder, "--entry", "detect"]
+    for i in range(3):
+        Image.fromarray(pixels.integers(0, 256, (70, 70, 3), dtype=np.uint8)).save(f"{folder}/{i}.png")
+        printed.append(run(*command, "--input", f"image={folder}/{i}.png").stdout.splitlines()[1:])
+    write_lines(f"{folder}/lines.jsonl", [json.dumps({"image": f"{folder}/{i}.png"}) for i in range(3)])
+    rows = [json.loads(row) for row in run(*command, "--lines", f"{folder}/lines.jsonl", "--output", "-").stdout.splitlines()]
+    for wanted, row in zip(printed, rows):
+        got = [f"  picture 0: {one['label']} {100 * one['score']:.1f} %; {' '.join(f'{edge:.3f}' for edge in one['box'])}" for one in row["objects"]]
+        assert got == wanted, f"{row}, printed {wanted}"
+    print(f"{sum(map(len, printed))} objects")
+
+
 def main():
+    if sys.argv[1] == "--objects":
+        check_objects(sys.argv[2])
+        return
     if sys.argv[1] == "--classes":
         check_classes(sys.argv[2])
         return
