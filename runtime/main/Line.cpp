@@ -4,6 +4,7 @@
 #include "base/Dtype.h"
 #include "base/Json.h"
 #include "main/LineJob.h"
+#include <cmath>
 #include <cstdio>
 
 using namespace attn;
@@ -68,6 +69,35 @@ bool Line::keep(Slice json) {
   return true;
 }
 
+bool Line::appendResult(int64_t width, Vector<char> &to) const {
+  Text begin;
+  begin.append("{\"id\": ");
+  if (id.size)
+    begin.append("%.*s", int(id.size), id.data);
+  else
+    begin.append("%lld", static_cast<long long>(number));
+  bool isGood = !begin.failed() && to.append(begin.c_str(), begin.size());
+  if (status) {
+    // "error[R0217]: it has no `text`\n   = help: ..."
+    const char *what = message ? message : "";
+    const char *colon = strstr(what, "]: ");
+    what = colon ? colon + 3 : what;
+    Text said;
+    said.append("line %lld: ", static_cast<long long>(number));
+    said.append("%.*s", int(strcspn(what, "\n")), what);
+    isGood =
+        isGood && append(to, Slice(", \"error\": ")) && appendJsonString(Slice(said.c_str()), to);
+  } else if (members) {
+    isGood = isGood && append(to, Slice(members));
+  }
+  for (int64_t i = 0; isGood && i < width && !status; ++i) {
+    char value[40];
+    snprintf(value, sizeof value, i ? ", %.9g" : ", \"vector\": [%.9g", double(vector[i]));
+    isGood = append(to, Slice(value)) && (i + 1 < width || to.push(']'));
+  }
+  return isGood && append(to, Slice("}\n"));
+}
+
 attn_status attn::keepLabels(Line &line, const attn_tensor &scores, int64_t row,
                              const Labels &labels, Error &error) {
   RankedLabel best[mostRanked];
@@ -75,7 +105,7 @@ attn_status attn::keepLabels(Line &line, const attn_tensor &scores, int64_t row,
   Vector<char> json;
   bool isGood = append(json, Slice(", \"labels\": ["));
   for (int i = 0; i < count && isGood; ++i) {
-    if (!(best[i].value - best[i].value == 0)) // infinite, or no number
+    if (!std::isfinite(best[i].value))
       return error.set(ATTN_BAD_INPUT, "R0209", "a score of label `%s` is no number",
                        labels.name(best[i].number));
     isGood = (i == 0 || append(json, Slice(", "))) &&

@@ -42,7 +42,8 @@ private:
   attn_status makeWindow(int64_t only);
   attn_status sortBatches(int64_t only);
   attn_status keepWindow();
-  bool appendResult(const Line &line, Vector<char> &bytes) const;
+  /// Floats of a vector in a row of results.
+  int64_t widthInRow() const { return hasVectors ? 0 : work.width; }
   attn_status finish();
   attn_status sayErrors();
   /// Calls a function of this job on all threads, or on this one where one has all of them.
@@ -230,7 +231,7 @@ attn_status LineJob::checkLast() {
   if (readWindow(begin, done) || makeWindow(last - begin) || results.readLast(there, error))
     return error.status;
   const Line &line = lines[size_t(last - begin)];
-  if (!appendResult(line, wanted))
+  if (!line.appendResult(widthInRow(), wanted))
     return error.outOfMemory("a row");
   bool isSame = Slice(there) == Slice(wanted);
   if (isSame && hasVectors) {
@@ -247,7 +248,7 @@ attn_status LineJob::checkLast() {
             "`%s` was begun with other lines, weights or options: its row %lld is not that of "
             "`%s:%lld`",
             results.part(), static_cast<long long>(done), command.lines,
-            static_cast<long long>(first + done));
+            static_cast<long long>(first) + static_cast<long long>(done));
   error.help("remove it, or leave out `--resume`, to begin anew");
   return error.status;
 }
@@ -347,10 +348,24 @@ attn_status LineJob::sortBatches(int64_t only) {
   return ATTN_OK;
 }
 
+static bool isFinite(const float *values, int64_t count) {
+  bool isGood = true;
+  for (int64_t i = 0; i < count; ++i)
+    isGood &= std::isfinite(values[i]);
+  return isGood;
+}
+
 void LineJob::makeBatch(attn_context &context, Line *const *batch, int64_t size) {
   Error problem;
-  if (!work.make(work.self, context, batch, size, problem))
+  if (!work.make(work.self, context, batch, size, problem)) {
+    for (int64_t i = 0; i < size; ++i)
+      if (!isFinite(batch[i]->vector, work.width)) {
+        Error wrong;
+        wrong.set(ATTN_BAD_INPUT, "R0209", "its vector holds what is no number");
+        fail(*batch[i], wrong);
+      }
     return;
+  }
   if (size == 1) {
     fail(*batch[0], problem);
     return;
@@ -393,36 +408,6 @@ void LineJob::showProgress() {
                 static_cast<long long>(count), rate < 10 ? 2 : 0, rate, time.c_str());
 }
 
-bool LineJob::appendResult(const Line &line, Vector<char> &to) const {
-  Text begin;
-  begin.append("{\"id\": ");
-  if (line.id.size)
-    begin.append("%.*s", int(line.id.size), line.id.data);
-  else
-    begin.append("%lld", static_cast<long long>(line.number));
-  bool isGood = !begin.failed() && to.append(begin.c_str(), begin.size());
-  if (line.status) {
-    // "error[R0217]: it has no `text`\n   = help: ..."
-    const char *message = line.message ? line.message : "";
-    const char *colon = strstr(message, "]: ");
-    message = colon ? colon + 3 : message;
-    Text said;
-    said.append("line %lld: ", static_cast<long long>(line.number));
-    said.append("%.*s", int(strcspn(message, "\n")), message);
-    isGood =
-        isGood && append(to, Slice(", \"error\": ")) && appendJsonString(Slice(said.c_str()), to);
-  } else if (line.members) {
-    isGood = isGood && append(to, Slice(line.members));
-  }
-  bool isInRow = work.width > 0 && !hasVectors && !line.status;
-  for (int64_t i = 0; isGood && isInRow && i < work.width; ++i) {
-    char number[40];
-    snprintf(number, sizeof number, i ? ", %.9g" : ", \"vector\": [%.9g", double(line.vector[i]));
-    isGood = append(to, Slice(number)) && (i + 1 < work.width || to.push(']'));
-  }
-  return isGood && append(to, Slice("}\n"));
-}
-
 attn_status LineJob::keepWindow() {
   Vector<char> rows;
   for (const Line &line : lines) {
@@ -432,7 +417,7 @@ attn_status LineJob::keepWindow() {
       return error.status;
     }
     failures += line.status != ATTN_OK;
-    if (!appendResult(line, rows))
+    if (!line.appendResult(widthInRow(), rows))
       return error.outOfMemory("rows");
     for (int64_t i = 0; line.status && i < work.width; ++i)
       line.vector[i] = NAN;

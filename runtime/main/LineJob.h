@@ -31,6 +31,9 @@ struct Line {
   attn_status read(const char *field, LineFields &fields, Error &error);
   /// Sets `members`; false where memory is lacking.
   bool keep(Slice json);
+  /// Appends the row of results: the id, then the error or the members and, in the row, a vector of
+  /// `width` floats. False where memory is lacking.
+  bool appendResult(int64_t width, Vector<char> &to) const;
 };
 
 /// How lines become results. Functions are called by several threads, each with lines and a

@@ -36,6 +36,16 @@ def write_lines(path, lines):
         file.write("\n".join(lines) + "\n")
 
 
+def spoil(path, word):
+    """Makes what is known of a word no number."""
+    with open(path, "r+b") as file:
+        size = int.from_bytes(file.read(8), "little")
+        tensor = json.loads(file.read(size))["embeddings.word_embeddings.weight"]
+        row = 4 * tensor["shape"][1]
+        file.seek(8 + size + tensor["data_offsets"][0] + row * WORDS.index(word))
+        file.write(np.full(row // 4, np.nan, np.float32).tobytes())
+
+
 def texts(count):
     words = random.Random(1)
     return [" ".join(words.choice(WORDS[5:14]) for _ in range(words.randint(1, 36))) for _ in range(count)]
@@ -78,23 +88,23 @@ def check_errors(folder, program, most):
     long = " ".join(["cat"] * (most + 3))
     lines = ['{"id": "a", "text": "the cat"}', "not JSON", '{"id": 3}', '{"id": [1], "text": "cat"}', '{"text": "mat"}', '{"id": 6.5, "text": 7}', "",
              json.dumps({"id": "long", "text": long}), '{"id": "b", "text": "the cat", "text_pair": "a mat"}', '{"id": 10, "text": ""}', '{"id": 11, "text": "\\ud800"}',
-             '{"id": 12, "text": "the cat"} {}', '{"id": 13, "text": "sat", "text_pair": null}', '{"id": -1e3, "text": "the cat"}']
+             '{"id": 12, "text": "the cat"} {}', '{"id": 13, "text": "sat", "text_pair": null}', '{"id": -1e3, "text": "the cat"}', '{"id": "!", "text": "a !"}']
     write_lines(f"{folder}/bad.jsonl", lines)
     said = run(program, "--lines", f"{folder}/bad.jsonl", "--output", f"{folder}/bad", code=1).stderr
-    assert "error[R0218]: 9 of 14 lines of" in said and "results.jsonl` say what is wrong" in said, said
+    assert "error[R0218]: 10 of 15 lines of" in said and "results.jsonl` say what is wrong" in said, said
     _, _, rows, vectors = read(f"{folder}/bad")
     wanted = {2: "line 2: it is no JSON", 3: "line 3: it has no `text`", 4: "line 4: its `id` is neither a string nor a number", 6: "line 6: its `text` is no string",
               7: "line 7: it is no JSON", 8: f"line 8: the text has {most + 5} tokens, but entry `embed` takes {most}", 11: "line 11: it is no JSON",
-              12: "line 12: it is no JSON: more behind the object", 13: "line 13: its `text_pair` is no string"}
+              12: "line 12: it is no JSON: more behind the object", 13: "line 13: its `text_pair` is no string", 15: "line 15: its vector holds what is no number"}
     for number, (row, vector) in enumerate(zip(rows, vectors), 1):
         assert row.get("error", "").startswith(wanted.get(number, "")) and ("error" in row) == (number in wanted), row
         assert np.isnan(vector).all() if number in wanted else np.isfinite(vector).all()
-    assert [row["id"] for row in rows] == ["a", 2, 3, 4, 5, 6.5, 7, "long", "b", 10, 11, 12, 13, -1000]
+    assert [row["id"] for row in rows] == ["a", 2, 3, 4, 5, 6.5, 7, "long", "b", 10, 11, 12, 13, -1000, "!"]
     assert (vectors[0] == vectors[13]).all() and (vectors[0] != vectors[8]).any(), "a pair is no text alone"
     run(program, "--lines", f"{folder}/bad.jsonl", "--output", f"{folder}/bad", "--truncate", code=1)
     assert np.isfinite(read(f"{folder}/bad")[3][7]).all()
     # What was there is as bad when it is asked for again.
-    assert "9 of 14" not in run(program, "--lines", f"{folder}/bad.jsonl", "--output", f"{folder}/bad", "--resume", code=1).stderr
+    assert "9 of 15" in run(program, "--lines", f"{folder}/bad.jsonl", "--output", f"{folder}/bad", "--resume", code=1).stderr
     assert "error[U0005]" in run(program, "--lines", f"{folder}/bad.jsonl", "--output", f"{folder}/bad.jsonl", code=2).stderr
     run(program, "--lines", f"{folder}/bad.jsonl", "--output", f"{folder}/bad.jsonl/x", code=4)
     os.makedirs(f"{folder}/none", exist_ok=True)
@@ -248,6 +258,7 @@ def main():
     write_vocabulary(folder)
     program = f"{folder}/program"
     run("attn", "import", folder, "-o", f"{folder}/spec.attn")
+    spoil(f"{folder}/model.safetensors", "!")
     run("attn", "compile", "-O0", f"{folder}/spec.attn", "--weights", folder, "--embed-weights", "-o", program)
     lines = texts(6 * WINDOW + 100)
     wanted = check_vectors(folder, program, lines)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times a job of many short texts, through a sentence encoder of MiniLM's shape with random weights: `--embed`, which runs one text after the other on each thread, `--lines`, which runs those of one length together, and ONNX Runtime on the same graph and batches of one length.
 
-Both of attn's are whole processes, with reading, tokens and writing; ONNX Runtime's time is that of its batches alone, of which it gets the tokens. It runs in one session of all threads and in one session a thread, in three ways to write attention; the fastest counts. It cannot be held to a level.
+Both of attn's are whole processes, with reading, tokens and writing; ONNX Runtime's time is that of its batches alone, of which it gets the tokens. It runs in one session of all threads and in one session a thread, in two ways to write attention; the fastest counts. It cannot be held to a level.
 
 Exit codes: 0 measured, 1 wrong input, 2 usage, 3 vectors differ, 4 something is missing here.
 """
@@ -163,7 +163,7 @@ def measure(sides, options, threads, hasPeer):
     own = {"--embed": sides.one_by_one, "--lines": sides.together}
     forms = {}
     if hasPeer:
-        for variant in ("mha", "mha-packed", "attention"):
+        for variant in ("mha-packed", "attention"):
             for most in BATCH_TOKENS:
                 for sessions in (1, 2) if threads > 1 else (1,):
                     forms[f"{variant}, {most} tokens, {threads if sessions > 1 else 1} sessions"] = sides.peer(variant, most, sessions)
