@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from tiny import compile_tiny
 
-model = attn.load(compile_tiny(sys.argv[1]), weights="random:1", threads=1)
+path = compile_tiny(sys.argv[1])
+model = attn.load(path, weights="random:1", threads=1)
 x = np.ones((2, 4), np.float32)
 expected = model.apply(x).tobytes()
 
@@ -29,8 +30,9 @@ class Odd:
 
 strided = np.lib.stride_tricks.as_strided(x, (2, 4), (0, 4))
 VALUES = [
-    None, 3, -1, 1 << 70, 2.5, float("nan"), 1j, True, "x", "", b"", b"x", "\0", "\udc80", "\ud800", [], [[]], [[1], [2, 3]], [None], [x, None], {},
-    {"x": x}, set(), range(4), iter([1]), object(), type, Ellipsis, decimal.Decimal(1), memoryview(b"abcd"), bytearray(b"ab"),
+    None, 3, -1, 1 << 70, 2.5, float("nan"), 1j, True, "x", "", b"", b"x", "\0", "\udc80", "\ud800", [], [[]], [[1], [2, 3]], [None],
+    [x, None], {}, {"x": x}, set(),
+    range(4), iter([1]), object(), type, Ellipsis, decimal.Decimal(1), memoryview(b"abcd"), bytearray(b"ab"),
     array.array("f", [1, 2]), np.float32(1), np.array(1.0), np.empty((0, 4), np.float32), np.empty((2, 0), np.float32),
     np.zeros((1,) * 12, np.float32), x[::-1], x[:, ::-1], x.T, strided, np.broadcast_to(np.float32(1), (2, 4)), np.array([object()]),
     np.array(["a"]), np.zeros(2, "M8[s]"), np.zeros(2, [("a", "f4")]), np.zeros(2, "V3"), np.ma.masked_array(x, x > 0), np.matrix(x),
@@ -45,9 +47,10 @@ calls = [
     lambda v: model.halves(v, x != 0), lambda v: model.step(x, v), lambda v: model.step(x, h=v), lambda v: model.push(v),
     lambda v: model.apply(x, out=v), lambda v: model.look([[1]], out=[v, v]), lambda v: model.apply.infer_shapes(v),
     lambda v: model.bind(v), lambda v: model.bind({"fc.weight": v, "wte.weight": x}), lambda v: attn.load(v),
-    lambda v: attn.load(sys.argv[1] + "/tiny.so", v), lambda v: attn.load(sys.argv[1] + "/tiny.so", options=v),
-    lambda v: model.bind({v: x} if v.__hash__ else v), lambda v: attn.compile("{", precision=v, attn_executable="nix"), lambda v: model.context(v), lambda v: model.to(v),
-    lambda v: model.caches["kv"].truncate(v), lambda v: attn.Tokenizer(v), lambda v: attn.ChatTemplate(v),
+    lambda v: attn.load(path, v), lambda v: attn.load(path, options=v),
+    lambda v: model.bind({v: x} if v.__hash__ else v), lambda v: attn.compile("{", precision=v, attn_executable="nix"),
+    lambda v: model.context(v), lambda v: model.to(v), lambda v: model.caches["kv"].truncate(v),
+    lambda v: attn.Tokenizer(v), lambda v: attn.ChatTemplate(v),
     lambda v: model.apply.generate(v, limit=v), lambda v: model.entries[v], lambda v: model.caches[v]]
 TEXT = attn.Tokenizer(b'{"model": {"type": "WordLevel", "vocab": {"a": 0, "?": 1}, "unk_token": "?"}}')
 calls += [TEXT.encode, TEXT.decode, TEXT.find, TEXT.token, TEXT.is_special, lambda v: TEXT.encode("a", v), lambda v: TEXT.decoding(after=v)]

@@ -209,7 +209,8 @@ class Chat:
     def add(self, role: str, content: str) -> None:
         """Adds a turn: "system", "user"."""
         if not isinstance(role, str) or "\0" in role:
-            raise ArgumentError(f"the role of a turn is {reprlib.repr(role)}, expected a word", code="R0101", help='pass "user", for example')
+            raise ArgumentError(f"the role of a turn is {reprlib.repr(role)}, expected a word", code="R0101",
+                                help='pass "user", for example')
         text = encode_text(content, "the content of a turn")
         with self._text._state.lock:
             self._library.call("attn_chat_add", self._handle.pointer, encode_text(role, "the role of a turn"), text, len(text))
