@@ -1,4 +1,5 @@
-# What `cmake --install build --prefix FOLDER` puts there, and the .deb that `cpack` makes of it in the build folder. Tools find all
+# What `cmake --install build --prefix FOLDER` puts there, and the packages `attn` and `python3-attn` of Debian that `cpack` makes of it
+# in the build folder. Tools find all
 # else from where they lie, so that the folder may be moved.
 include_guard()
 include(CMakePackageConfigHelpers)
@@ -45,5 +46,19 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 # Programs are linked by the machine's C compiler; 2.36 is Debian 12's.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36), libc6-dev, gcc | clang | c-compiler")
-set(CPACK_COMPONENTS_ALL Unspecified)
+set(CPACK_COMPONENTS_ALL Unspecified python)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME attn)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-attn)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "attn (= ${PROJECT_VERSION}), python3 (>= 3.11), python3-numpy")
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION "Python package of attn
+Compiled models as objects, whose entries take and give arrays of NumPy.")
+# What Python compiles of it comes and goes with the package.
+foreach(script postinst prerm)
+  configure_file(cmake/package/python-${script} ${PROJECT_BINARY_DIR}/package/python/${script} COPYONLY)
+  list(APPEND CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/package/python/${script})
+endforeach()
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 include(CPack)

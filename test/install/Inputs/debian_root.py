@@ -11,7 +11,7 @@ import sys
 
 READMES = ("README.md", "examples/cmake/README.md", "examples/docker/README.md")
 # Read by the commands of these pages.
-SOURCES = ("README.md", "examples", "test/readme/run_readme.py")
+SOURCES = ("README.md", "examples", "test/readme/run_readme.py", "test/python/installed.py")
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
 
 
@@ -39,15 +39,16 @@ def main(source, build, release, folder):
         return done.stdout
 
     subprocess.run(["cpack", "--config", build / "CPackConfig.cmake", "-B", folder], check=True, stdout=subprocess.DEVNULL)
-    package = next(folder.glob("attn_*.deb"))
+    package, python = next(folder.glob("attn_*.deb")), next(folder.glob("python3-attn_*.deb"))
     depends = subprocess.run(["dpkg-deb", "-f", package, "Depends"], check=True, text=True, stdout=subprocess.PIPE).stdout
     packages = {name.split()[0] for name in depends.replace("|", ",").split(",")}
     if not packages <= {"libc6", "libc6-dev", "gcc", "clang", "c-compiler"}:
         sys.exit(f"{release}: the package depends on {depends}")
     print(f"{release}: the package depends on libc and a C compiler")
 
-    shutil.move(package, root / "tmp" / package.name)
-    run("dpkg", "-i", f"/tmp/{package.name}")
+    for one in (package, python):
+        shutil.move(one, root / "tmp" / one.name)
+    run("dpkg", "-i", f"/tmp/{package.name}", f"/tmp/{python.name}")
     for name in SOURCES:
         target = root / "src" / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +56,9 @@ def main(source, build, release, folder):
     for page in READMES:
         said = run("python3", "/src/test/readme/run_readme.py", f"/src/{page}", "--source", "/src", "--folder", "/tmp/page")
         print(f"{release}: {page}: {said.splitlines()[-1]}")
-    run("dpkg", "--purge", "attn")
+    said = run("python3", "/src/test/python/installed.py", "/src/examples/story/tokenizer.json")
+    print(f"{release}: Python: {'; '.join(said.splitlines())}")
+    run("dpkg", "--purge", "python3-attn", "attn")
     left = files_of(root) ^ before
     if left:
         sys.exit(f"{release}: the package leaves {sorted(left)}")
