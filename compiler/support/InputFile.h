@@ -7,7 +7,7 @@
 #include "llvm/Support/Error.h"
 #include <string>
 
-struct stat;
+struct stat; // NOLINT(readability-identifier-naming): the name is the system's
 
 namespace attn {
 

@@ -43,7 +43,7 @@ void attn::fuzz::infer(const uint8_t *data, size_t size) {
   exchange.bodySize = size;
   exchange.headerSize = headerSize == UINT16_MAX ? -1 : headerSize;
   attn::infer(exchange, served.context);
-  require(exchange.answer.size() > 0, "no answer");
+  require(!exchange.answer.empty(), "no answer");
   require(exchange.status == 200 || exchange.status == 400 || exchange.status == 422,
           "another status");
 }
