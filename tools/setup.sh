@@ -11,7 +11,7 @@ if (($# != 1)) || [[ $what != demo && $what != tests ]]; then
   exit 2
 fi
 
-libraries=(@huggingface/transformers@4.3.2 speedscope@1.25.0)
+libraries=(@huggingface/transformers@4.3.2 speedscope@1.25.0 koffi@3.3.4)
 
 # Without a way to npm's registry, the tests of these are left out.
 install_libraries() {
