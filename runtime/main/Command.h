@@ -34,6 +34,7 @@ struct Tensors;
 struct ProgramOptions {
 #define ATTN_FLAG(group, name, field, verbs, help) bool field = false;
 #define ATTN_PROGRAM_FLAG(group, name, field, help) bool field = false;
+#define ATTN_PROGRAM_TEXT(group, name, field, meta, help) const char *field = nullptr;
 #define ATTN_TEXT(group, name, field, meta, verbs, help) const char *field = nullptr;
 #define ATTN_TEXTS(group, name, field, meta, verbs, help) Vector<const char *> field;
 #define ATTN_PAIRS(group, name, field, meta, expected, verbs, help) Vector<Setting> field;

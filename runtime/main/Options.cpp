@@ -60,6 +60,7 @@ struct OptionGroup {
 constexpr char texts[] =
 #define ATTN_VALUED(group, name, meta, verbs, help) #group "\0" name "\0" meta "\0" help "\0"
 #define ATTN_PROGRAM_FLAG(group, name, field, help) ATTN_VALUED(group, name, "", , help)
+#define ATTN_PROGRAM_TEXT(group, name, field, meta, help) ATTN_VALUED(group, name, meta, , help)
 #define ATTN_FLAG(group, name, field, verbs, help) ATTN_VALUED(group, name, "", verbs, help)
 #include "main/ProgramOptions.def"
     ;
@@ -67,6 +68,7 @@ constexpr char texts[] =
 constexpr int optionCount = 0
 #define ATTN_VALUED(group, name, meta, verbs, help) +1
 #define ATTN_PROGRAM_FLAG(group, name, field, help) +1
+#define ATTN_PROGRAM_TEXT(group, name, field, meta, help) +1
 #define ATTN_FLAG(group, name, field, verbs, help) +1
 #include "main/ProgramOptions.def"
     ;
@@ -102,6 +104,7 @@ static const char *take(int row, Command &command, const char *value) {
     return (expression) ? nullptr : expected;
 #define ATTN_PROGRAM_FLAG(group, name, field, help) ATTN_ROW("", command.field = true)
 #define ATTN_FLAG(group, name, field, verbs, help) ATTN_ROW("", command.field = true)
+#define ATTN_PROGRAM_TEXT(group, name, field, meta, help) ATTN_ROW("", (command.field = value))
 #define ATTN_TEXT(group, name, field, meta, verbs, help) ATTN_ROW("", (command.field = value))
 #define ATTN_TEXTS(group, name, field, meta, verbs, help) ATTN_ROW("", command.field.push(value))
 #define ATTN_PAIRS(group, name, field, meta, expected, verbs, help)                                \

@@ -16,11 +16,11 @@ using namespace attn::tool;
 static int runVerb(const CommandLine &line) {
   using Verb = int (*)(const llvm::opt::InputArgList &);
   static constexpr std::pair<llvm::StringRef, Verb> verbs[] = {
-      {"check", runCheck},     {"inspect", runInspect},   {"fmt", runFmt},
-      {"import", runImport},   {"tokenize", runTokenize}, {"compile", runCompile},
-      {"run", runRun},         {"bench", runBench},       {"verify", runVerify},
-      {"explain", runExplain}, {"explore", runExplore},   {"cache", runCache},
-      {"diff", runDiff},
+      {"check", runCheck},   {"inspect", runInspect},   {"fmt", runFmt},
+      {"import", runImport}, {"tokenize", runTokenize}, {"compile", runCompile},
+      {"run", runRun},       {"serve", runServe},       {"bench", runBench},
+      {"verify", runVerify}, {"explain", runExplain},   {"explore", runExplore},
+      {"cache", runCache},   {"diff", runDiff},
   };
   for (auto [name, verb] : verbs)
     if (line.verb == name)

@@ -13,12 +13,14 @@ DATATYPES = {"FP32": "<f4", "FP16": "<f2", "FP64": "<f8", "INT32": "<i4", "INT64
 
 
 class Server:
-    """Runs `command --serve 127.0.0.1:0`; its log is at hand when it has ended."""
+    """Runs `command --serve 127.0.0.1:0`, or with `listen` in the place of `--serve`; its log is at hand when it has ended."""
 
-    def __init__(self, command, *options):
+    def __init__(self, command, *options, listen="--serve"):
         self.log = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen([*command, "--serve", "127.0.0.1:0", *options], stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([*command, listen, "127.0.0.1:0", *options], stderr=subprocess.PIPE, text=True)
         line = self.process.stderr.readline()
+        while line.startswith(("warning", "note")):
+            line = self.process.stderr.readline()
         found = re.match(r"ready at port (\d+)", line)
         if not found:
             raise SystemExit(line + self.process.stderr.read())

@@ -19,6 +19,7 @@ PAGE = ROOT / "runtime/OPTIONS.md"
 COLUMNS = {
     "ATTN_FLAG": (1, None, 3, 4),
     "ATTN_PROGRAM_FLAG": (1, None, None, 3),
+    "ATTN_PROGRAM_TEXT": (1, 3, None, 4),
     "ATTN_TEXT": (1, 3, 4, 5),
     "ATTN_TEXTS": (1, 3, 4, 5),
     "ATTN_PAIRS": (1, 3, 5, 6),

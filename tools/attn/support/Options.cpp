@@ -46,17 +46,17 @@ public:
 };
 
 /// Verbs in the order a person meets them, not the table's alphabetical one.
-constexpr StringRef verbOrder[] = {"check",    "compile", "run",  "bench",   "verify",
-                                   "explain",  "explore", "diff", "inspect", "import",
-                                   "tokenize", "cache",   "fmt"};
+constexpr StringRef verbOrder[] = {"check",  "compile",  "run",     "serve", "bench",
+                                   "verify", "explain",  "explore", "diff",  "inspect",
+                                   "import", "tokenize", "cache",   "fmt"};
 static_assert(std::size(verbOrder) == std::size(OptionSubCommands), "every verb has its place");
 
 /// Groups of options in the order of their use; others follow.
-constexpr unsigned groupOrder[] = {
-    OPT_options_Model,     OPT_options_Code,   OPT_options_Spec,    OPT_options_Text,
-    OPT_options_Tokens,    OPT_options_Speech, OPT_options_Vectors, OPT_options_Comparison,
-    OPT_options_Machine,   OPT_options_Timing, OPT_options_Maps,    OPT_options_Tool,
-    OPT_options_Developers};
+constexpr unsigned groupOrder[] = {OPT_options_Model,   OPT_options_Code,       OPT_options_Spec,
+                                   OPT_options_Text,    OPT_options_Tokens,     OPT_options_Speech,
+                                   OPT_options_Vectors, OPT_options_Comparison, OPT_options_Serving,
+                                   OPT_options_Machine, OPT_options_Timing,     OPT_options_Maps,
+                                   OPT_options_Tool,    OPT_options_Developers};
 
 const OptTable::SubCommand *findVerb(StringRef name) {
   for (const OptTable::SubCommand &verb : OptionSubCommands)

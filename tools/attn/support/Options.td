@@ -9,6 +9,8 @@ def compile : SubCommand<"compile", "Compile a spec to a program, a library, an 
                          "attn compile SPEC [--emit KIND] [-o FILE] [--tune] [--tuning FILE] [options]">;
 def run : SubCommand<"run", "Run an entry of a spec or of an artifact",
                      "attn run SPEC|ARTIFACT [--entry NAME] [--weights FILE] --input NAME=FILE ...">;
+def serve : SubCommand<"serve", "Answer requests over HTTP to the entries of specs and shared libraries",
+                       "attn serve SPEC|LIBRARY... [--listen HOST:PORT] [--weights FILE] [--workers N]">;
 def bench : SubCommand<"bench", "Time an entry of a spec or of an artifact",
                        "attn bench SPEC|ARTIFACT [--entry NAME] [--threads N] [--repeat N] [--profile] [--trace FILE] [--json]">;
 def verify : SubCommand<"verify", "Compare compiled code with the reference interpreter, or with given outputs",
@@ -30,9 +32,9 @@ def cache : SubCommand<"cache", "Say how much is kept of compiled specs, and whe
 def fmt : SubCommand<"fmt", "Format specs in place; `-` formats standard input to standard output",
                      "attn fmt SPEC... [--check]">;
 
-defvar specVerbs = [check, compile, run, bench, verify, explain, explore, diff];
-defvar setVerbs = [check, compile, run, bench, verify, explain, explore, diff, import];
-defvar codeVerbs = [compile, run, bench, verify, explain, explore, diff];
+defvar specVerbs = [check, compile, run, serve, bench, verify, explain, explore, diff];
+defvar setVerbs = [check, compile, run, serve, bench, verify, explain, explore, diff, import];
+defvar codeVerbs = [compile, run, serve, bench, verify, explain, explore, diff];
 
 // What the help of a verb puts under one heading. Options.cpp has the order. Those of `programs` are passed on by `attn run` and `attn bench`.
 def programs : OptionGroup<"programs">;
@@ -62,7 +64,7 @@ def help : Flag<["--"], "help">, HelpText<"Print this">, Group<options_Tool>;
 def help_h : Flag<["-"], "h">, Alias<help>;
 def help_all : Flag<["--"], "help-all">, HelpText<"Print this, with the options for developers of Attn">, Group<options_Tool>;
 def version : Flag<["--"], "version">, HelpText<"Print the version">, Group<options_Tool>;
-defm diagnostics : Valued<"diagnostics", [check, compile, run, bench, verify, explain, explore, diff, cache, fmt],
+defm diagnostics : Valued<"diagnostics", [check, compile, run, serve, bench, verify, explain, explore, diff, cache, fmt],
                           "How errors are written: text (default) or json, one object a line", "FORM", options_Tool, "text,json">;
 
 def o : JoinedOrSeparate<["-"], "o", [compile, import, explore]>, HelpText<"Where to write; `-` is standard output">,
@@ -83,7 +85,7 @@ def tune : Switch<"tune", [compile], "Measure kernels with other tiles, and writ
 defm turns : Valued<"turns", [compile], "Of each comparison of --tune; without it as many as take a few seconds", "N", options_Code>;
 
 def cache_code : Switch<"cache", [compile], "Take the code of the same spec from a compilation before, and keep it for the next, as `attn run` does (`attn cache`)", options_Code>;
-def no_cache : Switch<"no-cache", [run, bench, verify], "Compile the spec even if its code was kept, and keep none (`attn cache`)", options_Code>;
+def no_cache : Switch<"no-cache", [run, serve, bench, verify], "Compile the spec even if its code was kept, and keep none (`attn cache`)", options_Code>;
 
 defm set : Valued<"set", setVerbs, "Another size for a dim, or bound of a `dyn`, any number of times", "DIM=N", options_Spec>;
 defm allow : Valued<"allow", [import], "A key of a folder's config that is not read, and is passed by; several joined by commas, any number of times", "KEY", options_Spec>;
@@ -115,6 +117,8 @@ defm emulator : Valued<"emulator", [verify], "Run code of another architecture b
 def ids : Switch<"ids", [tokenize], "Print the ids alone, on one line", options_Text>;
 def no_special : Switch<"no-special", [tokenize], "Put no special tokens around the text; of --decode, leave them out", options_Text>;
 def decode : Switch<"decode", [tokenize], "The text is ids, with spaces or commas between them: print what they stand for", options_Text>;
+
+defm listen : Valued<"listen", [serve], "Where to listen (default 127.0.0.1:8080); port 0: any that is free", "HOST:PORT", options_Serving>;
 
 def clear : Switch<"clear", [cache], "Remove all compiled specs and packed weights", options_Tool>;
 

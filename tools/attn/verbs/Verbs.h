@@ -15,6 +15,7 @@ namespace attn::tool {
 int runCheck(const llvm::opt::InputArgList &args);
 int runCompile(const llvm::opt::InputArgList &args);
 int runRun(const llvm::opt::InputArgList &args);
+int runServe(const llvm::opt::InputArgList &args);
 int runBench(const llvm::opt::InputArgList &args);
 int runVerify(const llvm::opt::InputArgList &args);
 int runExplain(const llvm::opt::InputArgList &args);

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `attn serve`: specs, which are compiled in memory, and shared libraries, over HTTP in one server.
+#include "serve/Serve.h"
+#include "Verbs.h"
+#include "tools/attn/artifact/Artifact.h"
+#include "tools/attn/build/Build.h"
+#include "tools/attn/support/Files.h"
+#include "tools/attn/support/Report.h"
+#include "tools/attn/support/RuntimeErrors.h"
+#include <deque>
+#include <dlfcn.h>
+
+using namespace llvm;
+
+namespace attn::tool {
+namespace {
+
+/// A model that is served, and its weights.
+struct ServedModel {
+  std::string path;
+  std::unique_ptr<Spec> spec; ///< null of a library
+  LoadedModel code;           ///< of a spec
+  attn_model *model = nullptr;
+  std::string weights; ///< a checkpoint, `random[:SEED]`, or nothing where they are embedded
+
+  ServedModel() = default;
+  ServedModel(const ServedModel &) = delete;
+  ServedModel &operator=(const ServedModel &) = delete;
+  ~ServedModel() { attn_model_destroy(model); }
+
+  int load(const opt::InputArgList &args, StringRef file);
+  attn_status bind(attn::Error &error) const;
+
+private:
+  int loadSpec(const opt::InputArgList &args, const attn_abi_model *&tables);
+  int loadLibrary(const opt::InputArgList &args, const attn_abi_model *&tables);
+};
+
+int ServedModel::loadSpec(const opt::InputArgList &args, const attn_abi_model *&tables) {
+  CompileOptions options;
+  spec = std::make_unique<Spec>();
+  if (int code = loadForCompiling(args, options, *spec, /*onlyLooks=*/false, path))
+    return code;
+  weights = spec->weights(args);
+  if (int failure = code.compile(*spec, args, options))
+    return failure;
+  tables = code.tables();
+  return Ok;
+}
+
+int ServedModel::loadLibrary(const opt::InputArgList &args, const attn_abi_model *&tables) {
+  auto buffer = readInput(path, mostOfMemory());
+  if (!buffer)
+    return Environment;
+  auto artifact = readArtifact(buffer->getBuffer());
+  if (!artifact)
+    return fail(BadInput,
+                "`" + path + "` holds no compiled model: " + toString(artifact.takeError()));
+  if (artifact->form == ArtifactForm::Executable)
+    return fail(Usage, "`" + path + "` is a program, which serves by itself",
+                "compile it with `--with-server`, and run it with `--serve HOST:PORT`");
+  if (artifact->form != ArtifactForm::Shared)
+    return fail(BadInput, "`" + path + "` is no shared library",
+                "compile the spec with `--emit=shared`, or serve the spec itself");
+  auto description = parseDescription(*artifact);
+  if (!description)
+    return fail(BadInput, "`" + path + "`: " + toString(description.takeError()));
+  weights = args.getLastArgValue(OPT_weights);
+  if (weights.empty() && !description->getBoolean("embedded").value_or(false))
+    return fail(Usage, "`" + path + "` has no weights inside", "pass `--weights FILE`");
+  std::string file = StringRef(path).contains('/') ? path : "./" + path;
+  void *library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::string symbol = description->getString("symbol").value_or("").str();
+  tables = library ? static_cast<const attn_abi_model *>(dlsym(library, symbol.c_str())) : nullptr;
+  if (tables)
+    return Ok;
+  const char *problem = dlerror();
+  return fail(Environment, "`" + path + "` could not be loaded: " + (problem ? problem : "?"));
+}
+
+int ServedModel::load(const opt::InputArgList &args, StringRef file) {
+  path = file.str();
+  const attn_abi_model *tables = nullptr;
+  if (int code = isArtifact(path) ? loadLibrary(args, tables) : loadSpec(args, tables))
+    return code;
+  if (spec && weights.empty() && tables->parameterCount)
+    return fail(Usage, "`" + path + "` names no weights",
+                "pass `--weights FILE`, or `--weights random`");
+  char *message = nullptr;
+  if (attn_status status = attn_model_create(tables, nullptr, &model, &message))
+    return failWithStatus(status, message);
+  return Ok;
+}
+
+attn_status ServedModel::bind(attn::Error &error) const {
+  if (weights.empty() || attn_model_parameter_count(model) == 0)
+    return ATTN_OK;
+  char *message = nullptr;
+  StringRef seed = weights;
+  uint64_t number = 0;
+  bool isRandom =
+      seed == "random" || (seed.consume_front("random:") && !seed.getAsInteger(10, number));
+  attn_status status = isRandom ? attn_model_bind_random(model, number, &message)
+                                : attn_model_bind_file(model, weights.c_str(), &message);
+  error.take(status, message ? message : "");
+  attn_message_free(message);
+  return status;
+}
+
+/// A whole number from 1 to 1024, or 0 where the option is not given. 0, or an exit code after an
+/// error.
+int readCount(const opt::InputArgList &args, OptionId id, int32_t &count) {
+  const opt::Arg *arg = args.getLastArg(id);
+  if (!arg)
+    return Ok;
+  auto number = parseNumber(arg->getValue(), 1, 1024);
+  if (!number)
+    return fail(Usage, "`" + arg->getSpelling() + " " + arg->getValue() + "`: expected 1 to 1024");
+  count = int32_t(*number);
+  return Ok;
+}
+
+} // namespace
+
+int runServe(const opt::InputArgList &args) {
+  std::vector<std::string> files = allFiles(args);
+  if (files.empty())
+    return fail(Usage, "expected a spec or a shared library");
+  if (files.size() > 1 && args.hasArg(OPT_weights))
+    return fail(
+        Usage, "`--weights` is for one model, and there are " + Twine(files.size()),
+        "a spec names its own by a line `weights \"FOLDER\"`, and libraries hold theirs with "
+        "`--embed-weights`");
+  ServeOptions options;
+  std::string listen = args.getLastArgValue(OPT_listen, options.listen).str();
+  std::string keys = args.getLastArgValue(OPT_api_keys).str();
+  options.listen = listen.c_str();
+  options.keys = keys.empty() ? nullptr : keys.c_str();
+  if (int code = readCount(args, OPT_workers, options.workers))
+    return code;
+  if (int code = readCount(args, OPT_threads, options.threads))
+    return code;
+  std::deque<ServedModel> models;
+  std::vector<attn_model *> handles;
+  for (const std::string &file : files) {
+    if (int code = models.emplace_back().load(args, file))
+      return code;
+    handles.push_back(models.back().model);
+  }
+  auto bind = [](void *user, attn::Error &error) {
+    for (const ServedModel &model : *static_cast<std::deque<ServedModel> *>(user))
+      if (model.bind(error))
+        return error.status;
+    return ATTN_OK;
+  };
+  attn::Error error;
+  return serve(handles.data(), handles.size(), options, {&models, bind}, error)
+             ? failWithError(error)
+             : Ok;
+}
+
+} // namespace attn::tool
