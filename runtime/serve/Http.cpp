@@ -163,7 +163,7 @@ attn_status HttpServer::listen(const char *address, const HttpLimits &limits, co
   evhttp_set_gencb(http, HttpCallbacks::onRequest, this);
   socket = evhttp_bind_socket_with_handle(http, host.c_str(), uint16_t(number));
   if (!socket) {
-    error.set(ATTN_IO, "R0501", "cannot listen at `%s`: %s", address, strerror(errno));
+    error.set(ATTN_IO, "R0801", "cannot listen at `%s`: %s", address, strerror(errno));
     error.help("another program may listen there: name another port, or 0 for any that is free");
     return error.status;
   }

@@ -3,6 +3,7 @@
 // Paths to answers, and the workers that compute them.
 #include "serve/Serve.h"
 
+#include "base/Slice.h"
 #include "io/File.h"
 #include "main/Report.h"
 #include "serve/Http.h"
@@ -34,6 +35,8 @@ private:
   /// v2/models/NAME...
   bool routeModel(Exchange &exchange, bool isGet, const char *rest);
   ServedEntry *findEntry(const char *name, size_t length);
+  /// Reads --api-keys, a key in each line.
+  attn_status readKeys(Error &error);
   bool isAllowed(evhttp_request *request) const;
   void listModels(Exchange &exchange) const;
   void writeMetrics(Exchange &exchange) const;
@@ -43,7 +46,8 @@ private:
 
   const ServeOptions &options;
   Vector<ServedEntry *> entries;
-  Vector<char> keys; ///< lines
+  Vector<char> keyFile;
+  Vector<Slice> keys; ///< in it
   HttpServer http;
   Workers workers;
   int64_t answered[6] = {}; ///< by the first digit of the status
@@ -72,8 +76,27 @@ attn_status Server::addModel(attn_model *model, Error &error) {
   return ATTN_OK;
 }
 
+attn_status Server::readKeys(Error &error) {
+  if (readFile(options.keys, size_t(1) << 20, keyFile, error))
+    return error.status;
+  for (const char *line = keyFile.begin(); line < keyFile.end();) {
+    auto *end = static_cast<const char *>(memchr(line, '\n', size_t(keyFile.end() - line)));
+    end = end ? end : keyFile.end();
+    Slice key{line, size_t(end - line)};
+    if (key.size && key.data[key.size - 1] == '\r') // of an editor on Windows
+      --key.size;
+    if (key.size && !keys.push(key))
+      return error.outOfMemory("the API keys");
+    line = end + 1;
+  }
+  if (keys.empty())
+    return error.set(ATTN_BAD_INPUT, "R0802", "`%s` holds no API key: expected one a line",
+                     options.keys);
+  return ATTN_OK;
+}
+
 attn_status Server::run(const BindWeights &weights, Error &error) {
-  if (options.keys && readFile(options.keys, size_t(1) << 20, keys, error))
+  if (options.keys && readKeys(error))
     return error.status;
   if (http.listen(options.listen, {options.mostBody, options.timeout}, {this, onRequest, onAnswer},
                   error) ||
@@ -111,13 +134,9 @@ bool Server::isAllowed(evhttp_request *request) const {
   given += 7;
   size_t length = strlen(given);
   bool isKnown = false;
-  for (const char *line = keys.begin(); line < keys.end();) {
-    auto *end = static_cast<const char *>(memchr(line, '\n', size_t(keys.end() - line)));
-    end = end ? end : keys.end();
-    if (size_t(end - line) == length && length)
-      isKnown |= isEqual(line, given, length);
-    line = end + 1;
-  }
+  for (const Slice &key : keys)
+    if (key.size == length)
+      isKnown |= isEqual(key.data, given, length);
   return isKnown;
 }
 

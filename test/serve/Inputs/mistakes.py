@@ -14,7 +14,7 @@ import numpy as np
 from server import Server
 
 program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-(folder / "keys").write_text("first key\nsecond\n")
+(folder / "keys").write_text("first key\r\n\nsecond\n")
 INFER = "/v2/models/Small.run/infer"
 
 
