@@ -12,9 +12,12 @@ static std::string archive(const char *name) {
   return std::string(ATTN_TEST_LIBRARIES) + "/lib" + name + ".a";
 }
 
+/// All that programs are linked from.
+static constexpr const char *archives[] = {"attn_rt",   "attn_image", "attn_sound",  "attn_drawing",
+                                           "attn_text", "attn_main",  "attn_prompt", "attn_serve"};
+
 TEST(SymbolsTest, NoneOfLibstdcxx) {
-  for (const char *name :
-       {"attn_rt", "attn_image", "attn_sound", "attn_drawing", "attn_text", "attn_main"}) {
+  for (const char *name : archives) {
     Finished nm = shell("nm -A " + archive(name));
     ASSERT_EQ(0, nm.code) << nm.text;
     std::istringstream lines(nm.text);
@@ -29,7 +32,7 @@ TEST(SymbolsTest, NoneOfLibstdcxx) {
 TEST(SymbolsTest, RuntimeDoesNotNeedImages) {
   Finished nm = shell("nm -u " + archive("attn_rt") + " " + archive("attn_main"));
   ASSERT_EQ(0, nm.code);
-  for (const char *bad : {"png_", "jpeg_", "inflate", "FLAC__", "pcre2_", "utf8proc_"})
+  for (const char *bad : {"png_", "jpeg_", "inflate", "FLAC__", "pcre2_", "utf8proc_", "evhttp_"})
     EXPECT_EQ(std::string::npos, nm.text.find(bad));
   EXPECT_NE(std::string::npos, nm.text.find("w attn_image_load")) << "only weakly";
   EXPECT_NE(std::string::npos, nm.text.find("w attn_sound_load")) << "only weakly";
@@ -59,8 +62,7 @@ TEST(SymbolsTest, NeverExitsOrKeepsState) {
 }
 
 TEST(SymbolsTest, ArchivesHoldNoAbsolutePath) {
-  for (const char *name :
-       {"attn_rt", "attn_image", "attn_sound", "attn_drawing", "attn_text", "attn_main"}) {
+  for (const char *name : archives) {
     std::string bytes = readText(archive(name));
     ASSERT_FALSE(bytes.empty());
     EXPECT_EQ(std::string::npos, bytes.find(ATTN_TEST_SOURCES "/../../..")) << name;
