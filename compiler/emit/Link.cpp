@@ -169,6 +169,8 @@ static Error checkArchives(const LinkOptions &options) {
   SmallVector<std::string> needed = libraryArchives(options);
   if (options.kind == ArtifactKind::Executable)
     needed.push_back(archivePath(options, "libattn_main.a"));
+  if (options.hasServer)
+    needed.push_back(archivePath(options, "libattn_serve.a"));
   for (const std::string &path : needed)
     if (!sys::fs::exists(path))
       return createStringError("the runtime library `" + path +
