@@ -35,7 +35,7 @@ struct Exchange {
   int64_t answerHeaderSize = -1; ///< likewise of the answer
   double queued = 0, computed = 0,
          seconds = 0;       ///< seconds that it waited, was computed, and took in all
-  uint64_t arrived = 0;     ///< nanoseconds of a monotonic clock
+  double arrived = 0;       ///< by secondsNow()
   Exchange *next = nullptr; ///< of a list
 
   /// Becomes an error that a client reads: {"error": "..."}.

@@ -3,9 +3,9 @@
 // libevent's HTTP server, and a descriptor by which other threads wake it.
 #include "serve/Http.h"
 
+#include "main/ProgressLine.h"
 #include <cerrno>
 #include <csignal>
-#include <ctime>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
@@ -18,11 +18,8 @@
 
 namespace attn {
 
-static uint64_t nowNanoseconds() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return uint64_t(time.tv_sec) * 1000000000 + uint64_t(time.tv_nsec);
-}
+/// The server whose `run` this thread is in.
+static thread_local HttpServer *running = nullptr;
 
 /// What libevent calls.
 struct HttpCallbacks {
@@ -37,7 +34,7 @@ struct HttpCallbacks {
       return;
     }
     exchange->request = request;
-    exchange->arrived = nowNanoseconds();
+    exchange->arrived = secondsNow();
     exchange->bodySize = size;
     evbuffer_remove(input, exchange->body.data(), size);
     ++server->open;
@@ -81,15 +78,17 @@ struct HttpCallbacks {
     server->endIfDone();
   }
 
-  /// No descriptor is left: connections wait in the kernel until some have ended.
-  static void onAcceptError(evconnlistener *listener, void *given) {
-    auto *server = static_cast<HttpServer *>(given);
+  /// No descriptor is left: connections wait in the kernel until some have ended. libevent hands
+  /// over its own server here.
+  static void onAcceptError(evconnlistener *listener, void *) {
     evconnlistener_disable(listener);
     timeval time{0, 100000};
-    event_base_once(server->base, -1, EV_TIMEOUT, onAcceptAgain, listener, &time);
+    event_base_once(running->base, -1, EV_TIMEOUT, onAcceptAgain, running, &time);
   }
-  static void onAcceptAgain(evutil_socket_t, short, void *listener) {
-    evconnlistener_enable(static_cast<evconnlistener *>(listener));
+  static void onAcceptAgain(evutil_socket_t, short, void *given) {
+    auto *server = static_cast<HttpServer *>(given);
+    if (server->socket) // it may have been closed meanwhile
+      evconnlistener_enable(evhttp_bound_socket_get_listener(server->socket));
   }
 };
 
@@ -184,7 +183,9 @@ int32_t HttpServer::port() const {
 
 void HttpServer::run(int32_t drain) {
   drainSeconds = drain;
+  running = this;
   event_base_dispatch(base);
+  running = nullptr;
 }
 
 void HttpServer::endIfDone() {
@@ -231,7 +232,7 @@ static const char *reasonOf(int status) {
 void HttpServer::send(Exchange *exchange) {
   evhttp_request *request = exchange->request;
   --open;
-  exchange->seconds = 1e-9 * double(nowNanoseconds() - exchange->arrived);
+  exchange->seconds = secondsNow() - exchange->arrived;
   user.note(user.self, *exchange);
   if (evhttp_connection *connection = evhttp_request_get_connection(request))
     bufferevent_enable(evhttp_connection_get_bufferevent(connection), EV_READ);

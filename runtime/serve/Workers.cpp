@@ -3,17 +3,11 @@
 // A list under a mutex.
 #include "serve/Workers.h"
 
+#include "main/ProgressLine.h"
 #include "serve/Http.h"
 #include "serve/Kserve.h"
-#include <ctime>
 
 namespace attn {
-
-static double now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-}
 
 attn_status Workers::start(const ServeOptions &options, HttpServer &given, Error &error) {
   http = &given;
@@ -44,7 +38,7 @@ bool Workers::submit(Exchange *exchange) {
   bool hasRoom = done.queued < mostQueued;
   if (hasRoom) {
     exchange->next = nullptr;
-    exchange->queued = now();
+    exchange->queued = secondsNow();
     *end = exchange;
     end = &exchange->next;
     ++done.queued;
@@ -108,14 +102,14 @@ struct Contexts {
 void Workers::work() {
   Contexts contexts;
   while (Exchange *exchange = take()) {
-    double begin = now();
+    double begin = secondsNow();
     exchange->queued = begin - exchange->queued;
     attn_context *context = contexts.of(exchange->target->model, threadsEach);
     if (context)
       infer(*exchange, context);
     else
       exchange->fail(503, "no memory for a context; try again later");
-    exchange->computed = now() - begin;
+    exchange->computed = secondsNow() - begin;
     pthread_mutex_lock(&lock);
     ++done.computed;
     done.queuedSeconds += exchange->queued;

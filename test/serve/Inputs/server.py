@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A server under test, and requests to it by Python's own http.client."""
+import atexit
 import http.client
 import json
 import re
@@ -18,6 +19,7 @@ class Server:
     def __init__(self, command, *options, listen="--serve"):
         self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen([*command, listen, "127.0.0.1:0", *options], stderr=subprocess.PIPE, text=True)
+        atexit.register(self.process.kill)  # a test that fails leaves none
         line = self.process.stderr.readline()
         while line.startswith(("warning", "note")):
             line = self.process.stderr.readline()
