@@ -88,7 +88,7 @@ private:
   bool readTop(JsonReader &reader);
   bool readInput(JsonReader &reader);
   bool readOutputs(JsonReader &reader);
-  bool readParameters(JsonReader &reader, const char *wanted, int64_t &number, bool &isSet);
+  bool readParameters(JsonReader &reader, const char *name, int64_t *number, bool *truth);
   bool setInput(const GivenTensor &given);
   bool checkInputs();
   bool compute();
@@ -168,8 +168,7 @@ bool InferRequest::readTop(JsonReader &reader) {
         return fail("`id` is no string");
       appendJsonString(id, value.data());
     } else if (strcmp(key.data(), "parameters") == 0) {
-      int64_t number = 0;
-      if (!readParameters(reader, "binary_data_output", number, wantsAllBinary))
+      if (!readParameters(reader, "binary_data_output", nullptr, &wantsAllBinary))
         return false;
     } else {
       return fail("the request has no field `%.64s`: it has id, parameters, inputs and outputs",
@@ -181,25 +180,23 @@ bool InferRequest::readTop(JsonReader &reader) {
   return reader.isGood();
 }
 
-/// An object of parameters, of which one is read, a number or a truth; others are the business of
-/// other servers.
-bool InferRequest::readParameters(JsonReader &reader, const char *wanted, int64_t &number,
-                                  bool &isSet) {
+/// An object of parameters, of which there is one: a number of bytes, or a truth.
+bool InferRequest::readParameters(JsonReader &reader, const char *name, int64_t *number,
+                                  bool *truth) {
   Vector<char> key;
   if (!reader.enterObject())
     return fail("`parameters` is no object");
   while (reader.nextKey(key)) {
-    bool isWantedKey = strcmp(key.data(), wanted) == 0;
-    if (!isWantedKey) {
-      if (!reader.skipValue())
-        return false;
-    } else if (reader.peek() == 't' || reader.peek() == 'f') {
-      isSet = reader.peek() == 't';
-      if (!reader.skipWord(isSet ? "true" : "false"))
-        return false;
-    } else if (!reader.readSize(number)) {
-      return fail("parameter `%s` is no number that it can be", wanted);
-    }
+    if (strcmp(key.data(), name) != 0)
+      return fail("there is no parameter `%.64s` here: there is `%s`", key.data(), name);
+    char first = reader.peek();
+    bool isTruth = first == 't' || first == 'f';
+    if (number && (first < '0' || first > '9' || !reader.readSize(*number)))
+      return fail("parameter `%s` is no number of bytes", name);
+    if (truth && (!isTruth || !reader.skipWord(first == 't' ? "true" : "false")))
+      return fail("parameter `%s` is neither true nor false", name);
+    if (truth)
+      *truth = first == 't';
   }
   return reader.isGood();
 }
@@ -210,7 +207,6 @@ bool InferRequest::readInput(JsonReader &reader) {
   if (!reader.enterObject())
     return fail("an element of `inputs` is no object");
   while (reader.nextKey(key)) {
-    bool isSet = false;
     if (strcmp(key.data(), "name") == 0) {
       if (!reader.readString(given.name))
         return fail("the `name` of an input is no string");
@@ -235,7 +231,7 @@ bool InferRequest::readInput(JsonReader &reader) {
       if (!reader.skipValue())
         return false;
     } else if (strcmp(key.data(), "parameters") == 0) {
-      if (!readParameters(reader, "binary_data_size", given.binarySize, isSet))
+      if (!readParameters(reader, "binary_data_size", &given.binarySize, nullptr))
         return false;
     } else {
       return fail(
@@ -310,7 +306,6 @@ bool InferRequest::readOutputs(JsonReader &reader) {
     return fail("`outputs` is no list");
   while (reader.nextElement()) {
     bool isBinary = false;
-    int64_t number = 0;
     name.clear();
     if (!reader.enterObject())
       return fail("an element of `outputs` is no object");
@@ -319,10 +314,10 @@ bool InferRequest::readOutputs(JsonReader &reader) {
         if (!reader.readString(name))
           return fail("the `name` of an output is no string");
       } else if (strcmp(key.data(), "parameters") == 0) {
-        if (!readParameters(reader, "binary_data", number, isBinary))
+        if (!readParameters(reader, "binary_data", nullptr, &isBinary))
           return false;
-      } else if (!reader.skipValue()) {
-        return false;
+      } else {
+        return fail("an output has no field `%.64s`: it has name and parameters", key.data());
       }
     }
     if (!reader.isGood())

@@ -154,7 +154,8 @@ void Server::listModels(Exchange &exchange) const {
 
 void Server::writeMetrics(Exchange &exchange) const {
   Text text;
-  text.append("# HELP attn_requests_total Answered requests, by class of status.\n# TYPE "
+  text.append("# HELP attn_requests_total Requests that were read and answered, by class of "
+              "status.\n# TYPE "
               "attn_requests_total counter\n");
   for (int i = 2; i < 6; ++i)
     text.append("attn_requests_total{status=\"%dxx\"} %lld\n", i,

@@ -70,6 +70,12 @@ MISTAKES = [
     (INFER, request(data=[1, None, 3, 4, 5, 6, 7, 8]), {}, 400, "something else than a number at place 1"),
     (INFER, request().replace("3, 4", "1e99, 4"), {}, 400, "a number at place 2 that is too large for f32"),
     (INFER, request().replace("3, 4", "NaN, 4"), {}, 400, "the body is no JSON"),
+    (INFER, request(parameters={"binary_data_size": True}), {}, 400, "parameter `binary_data_size` is no number of bytes"),
+    (INFER, request(parameters={"binary_data_size": -1}), {}, 400, "parameter `binary_data_size` is no number of bytes"),
+    (INFER, request(parameters={"content_type": "np"}), {}, 400, "no parameter `content_type` here: there is `binary_data_size`"),
+    (INFER, request()[:-1] + ', "parameters": {"binary_data_output": 1}}', {}, 400, "`binary_data_output` is neither true nor false"),
+    (INFER, request()[:-1] + ', "outputs": [{"name": "y", "parameters": {"binary_data": "true"}}]}', {}, 400, "`binary_data` is neither true nor false"),
+    (INFER, request()[:-1] + ', "outputs": [{"name": "y", "datatype": "FP64"}]}', {}, 400, "an output has no field `datatype`"),
     (INFER, request(parameters=[]), {}, 400, "`parameters` is no object"),
     (INFER, request(parameters={"binary_data_size": 32}), {}, 400, "`data` and `binary_data_size`: one of them"),
     (INFER, request(data=None, parameters={"binary_data_size": 31}), {}, 400, "`binary_data_size` of 31, expected 32"),
@@ -125,6 +131,15 @@ count = [line for line in metrics.decode().splitlines() if line.startswith('attn
 print(count[0])
 code, log = server.end()
 print(f"exit code {code}, {len(log)} lines of log")
+
+# More connections than descriptors: those that are not taken wait until others have ended.
+server = Server(["prlimit", "--nofile=24", program, "--weights", "random"])
+crowd = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(40)]
+time.sleep(0.5)
+for raw in crowd:
+    raw.close()
+assert (server.infer("Small.run", {"x": x})["y"] == x + 1).all()
+print(f"crowd: exit code {server.end()[0]}")
 
 server = Server([program, "--weights", "random"], "--api-keys", str(folder / "keys"))
 assert server.ask("GET", "/health/ready")[0] == 200
