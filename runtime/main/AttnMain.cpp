@@ -46,26 +46,25 @@ static int complain(const Handles &handles, attn_status status) {
   return complain(handles.message, exitCode(status));
 }
 
-static attn_status bindNamed(const Command &command, Handles &handles) {
-  const char *weights = command.weights;
-  PackProgress progress(*handles.model->tables);
+attn_status attn::bindNamedWeights(attn_model *model, const char *weights, char **message) {
+  PackProgress progress(*model->tables);
   if (weights && strncmp(weights, "random", 6) == 0 && (weights[6] == 0 || weights[6] == ':')) {
     char *end = nullptr;
     errno = 0;
     uint64_t seed = weights[6] ? strtoull(weights + 7, &end, 10) : 0;
     if (!weights[6] || (errno == 0 && end != weights + 7 && *end == 0 && weights[7] != '-'))
-      return attn_model_bind_random(handles.model, seed, &handles.message);
+      return attn_model_bind_random(model, seed, message);
   }
   if (weights)
-    return attn_model_bind_file(handles.model, weights, &handles.message);
-  if (attn_model_has_weights(handles.model) || attn_model_packed_bytes(handles.model) == 0)
+    return attn_model_bind_file(model, weights, message);
+  if (attn_model_has_weights(model) || attn_model_packed_bytes(model) == 0)
     return ATTN_OK;
   Error error;
   error.set(ATTN_INVALID_ARGUMENT, "U0004", "model `%s` has no weights embedded",
-            attn_model_name(handles.model));
+            attn_model_name(model));
   error.help("pass `--weights FILE` (.safetensors, an index of shards, a directory or GGUF), or "
              "`--weights random`");
-  return error.report(&handles.message);
+  return error.report(message);
 }
 
 /// All outputs of the command line, held against what was read until now: all that it names.
@@ -88,7 +87,7 @@ static attn_status checkOutputs(const Command &command, char **message) {
 
 /// Binds the weights, which are read last: what comes behind takes time.
 static attn_status bindWeights(const Command &command, Handles &handles) {
-  attn_status status = bindNamed(command, handles);
+  attn_status status = bindNamedWeights(handles.model, command.weights, &handles.message);
   return status ? status : checkOutputs(command, &handles.message);
 }
 

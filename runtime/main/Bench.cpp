@@ -2,19 +2,13 @@
 //
 // bench: an entry run again and again, with the machine's peaks measured around it.
 #include "main/Command.h"
+#include "main/ProgressLine.h"
 #include "main/Report.h"
 #include "run/Cache.h"
 #include "run/Context.h"
 #include <cstdio>
-#include <ctime>
 
 using namespace attn;
-
-static double seconds() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
-}
 
 /// As many runs as take about three seconds, at least 5 and at most 1000.
 static int32_t chooseRepeat(double once) {
@@ -121,10 +115,10 @@ attn_status attn::benchEntry(const Command &command, const attn_model &model, at
     gpu->enableTiming();
   // The first run allocates and faults pages in; a GPU's second one makes a graph.
   for (int warmUp = gpu ? 0 : 1; warmUp < 3; ++warmUp) {
-    double begin = seconds();
+    double begin = secondsNow();
     if (attn_status status = runs.run())
       return status;
-    once = seconds() - begin;
+    once = secondsNow() - begin;
     if (attn_status status = runs.rewind())
       return status;
   }
@@ -142,10 +136,10 @@ attn_status attn::benchEntry(const Command &command, const attn_model &model, at
     bool isProfiled = i < 0 || (hasKernels && !gpu);
     if (attn_status status = attn_profile_enable(context, isProfiled, message))
       return status;
-    double begin = seconds();
+    double begin = secondsNow();
     if (attn_status status = runs.run())
       return status;
-    double passed = 1e3 * (seconds() - begin), time = gpu ? gpu->milliseconds() : passed;
+    double passed = 1e3 * (secondsNow() - begin), time = gpu ? gpu->milliseconds() : passed;
     if (attn_status status = runs.rewind())
       return status;
     if (i >= 0)

@@ -73,6 +73,10 @@ int exitCode(attn_status status);
 /// attn_main with what `command` holds already.
 int runCommandLine(const attn_abi_model &tables, int argc, char **argv, Command &command);
 
+/// Binds the weights that a command line names: a checkpoint, or random[:SEED]; null: those that
+/// are embedded. U0004 where there are none.
+attn_status bindNamedWeights(attn_model *model, const char *weights, char **message);
+
 /// The exit code 0, or usage error `error`.
 int parseCommand(int argc, char **argv, Command &command, Error &error);
 void printHelp(const Command &command, const attn_abi_model &tables);

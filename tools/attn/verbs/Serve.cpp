@@ -94,16 +94,11 @@ int ServedModel::load(const opt::InputArgList &args, StringRef file) {
 }
 
 attn_status ServedModel::bind(attn::Error &error) const {
-  if (weights.empty() || attn_model_parameter_count(model) == 0)
-    return ATTN_OK;
   char *message = nullptr;
-  StringRef seed = weights;
-  uint64_t number = 0;
-  bool isRandom =
-      seed == "random" || (seed.consume_front("random:") && !seed.getAsInteger(10, number));
-  attn_status status = isRandom ? attn_model_bind_random(model, number, &message)
-                                : attn_model_bind_file(model, weights.c_str(), &message);
-  error.take(status, message ? message : "");
+  attn_status status =
+      bindNamedWeights(model, weights.empty() ? nullptr : weights.c_str(), &message);
+  if (status)
+    error.take(status, message);
   attn_message_free(message);
   return status;
 }
