@@ -193,9 +193,9 @@ bool InferRequest::readParameters(JsonReader &reader, const char *name, int64_t 
     bool isTruth = first == 't' || first == 'f';
     if (number && (first < '0' || first > '9' || !reader.readSize(*number)))
       return fail("parameter `%s` is no number of bytes", name);
-    if (truth && (!isTruth || !reader.skipWord(first == 't' ? "true" : "false")))
+    if (truth != nullptr && (!isTruth || !reader.skipWord(first == 't' ? "true" : "false")))
       return fail("parameter `%s` is neither true nor false", name);
-    if (truth)
+    if (truth != nullptr)
       *truth = first == 't';
   }
   return reader.isGood();
