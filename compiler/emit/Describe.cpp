@@ -78,6 +78,8 @@ static llvm::json::Array describeEntries(ModuleOp model) {
     llvm::json::Object described{{"name", entry.name},
                                  {"inputs", describeTensors(entry.inputs)},
                                  {"outputs", describeTensors(entry.outputs)}};
+    if (!entry.batch.empty())
+      described["batch"] = entry.batch;
     if (!entry.caches.empty())
       described["caches"] = describeCaches(entry.caches);
     entries.push_back(std::move(described));

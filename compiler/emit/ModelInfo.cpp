@@ -4,6 +4,7 @@
 // parameters.
 #include "compiler/emit/ModelInfo.h"
 
+#include "compiler/emit/BatchDim.h"
 #include "compiler/emit/InputRanges.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -214,6 +215,7 @@ std::vector<EntryInfo> entriesOf(ModuleOp model) {
       rows.getAsInteger(10, size);
       entry.caches.push_back({use.name().str(), use.kind, axisOf(model, rows, size)});
     }
+    entry.batch = batchDim(model, function);
     entries.push_back(std::move(entry));
   }
   size_t functions = entries.size();

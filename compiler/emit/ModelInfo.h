@@ -107,6 +107,7 @@ struct EntryInfo {
   std::string name;
   std::vector<TensorInfo> inputs, outputs;
   std::vector<CacheInfo> caches;         ///< that it takes
+  std::string batch;                     ///< the dim that counts a batch (BatchDim.h), or nothing
   std::optional<UnfoldInfo> unfold = {}; ///< of what has no code of its own
 };
 

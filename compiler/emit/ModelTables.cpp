@@ -206,10 +206,12 @@ llvm::Constant *TableWriter::cacheUses(const EntryInfo &entry) {
 Constants TableWriter::entryTable() {
   Constants table;
   for (const EntryInfo &entry : entries)
-    table.push_back(build.structure(
-        {build.text(entry.name), build.i32(int64_t(entry.inputs.size())),
-         build.i32(int64_t(entry.outputs.size())), tensors(entry.inputs), tensors(entry.outputs),
-         build.i32(int64_t(entry.caches.size())), cacheUses(entry), unfold(entry)}));
+    table.push_back(
+        build.structure({build.text(entry.name), build.i32(int64_t(entry.inputs.size())),
+                         build.i32(int64_t(entry.outputs.size())), tensors(entry.inputs),
+                         tensors(entry.outputs), build.i32(int64_t(entry.caches.size())),
+                         build.i32(entry.batch.empty() ? -1 : dimIndex.lookup(entry.batch)),
+                         cacheUses(entry), unfold(entry)}));
   return table;
 }
 

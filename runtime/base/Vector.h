@@ -13,11 +13,11 @@
 
 namespace attn {
 
-/// A new T on malloc; null where memory is lacking.
-template <typename T> T *create() {
+/// A new T on malloc, made of `given`; null where memory is lacking.
+template <typename T, typename... Given> T *create(Given &...given) {
   static_assert(alignof(T) <= alignof(max_align_t), "malloc aligns no more");
   void *memory = malloc(sizeof(T));
-  return memory ? new (memory) T : nullptr;
+  return memory ? new (memory) T(given...) : nullptr;
 }
 
 /// Ends what `create` made; null is allowed.

@@ -62,6 +62,11 @@ int32_t attn_model_output_count(const attn_model *model, int32_t entry) {
   return found ? found->outputCount : 0;
 }
 
+int32_t attn_model_batch_dim(const attn_model *model, int32_t entry) {
+  const attn_abi_entry *found = entryAt(model, entry);
+  return found ? found->batch : -1;
+}
+
 attn_status attn_model_dim(const attn_model *model, int32_t dim, attn_dim_info *info) {
   if (dim < 0 || dim >= model->tables->dimCount)
     return ATTN_NOT_FOUND;

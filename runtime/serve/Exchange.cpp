@@ -6,8 +6,43 @@
 #include "main/Report.h"
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 
 namespace attn {
+
+Exchange::~Exchange() {
+  if (kind)
+    kind->release(work);
+  for (size_t i = 0; i < partCount; ++i)
+    parts[i].~Part();
+  free(parts);
+}
+
+bool Exchange::makeParts(size_t count) {
+  parts = static_cast<Part *>(calloc(count ? count : 1, sizeof(Part)));
+  if (!parts)
+    return failWithoutMemory();
+  partCount = partsLeft = count;
+  for (size_t i = 0; i < count; ++i) {
+    parts[i] = Part();
+    parts[i].exchange = this;
+    parts[i].target = target;
+    parts[i].index = i;
+  }
+  return true;
+}
+
+bool Exchange::failWithoutMemory() {
+  fail(503, "no memory for the request; try again later");
+  return false;
+}
+
+void Exchange::fail(attn_status code, const char *message) {
+  fail(code == ATTN_BAD_INPUT       ? 400
+       : code == ATTN_OUT_OF_MEMORY ? 503
+                                    : 500,
+       "%s", message ? message : attn_status_name(code));
+}
 
 void Exchange::fail(int code, const char *format, ...) {
   char words[1024];

@@ -6,54 +6,12 @@
 #include "base/Json.h"
 #include "main/Command.h"
 #include "main/Report.h"
+#include "serve/Batch.h"
 #include "serve/TensorData.h"
 #include <cstdarg>
 #include <cstdio>
 
 namespace attn {
-
-/// The protocol's names, by dtypes of attn.h.
-static constexpr const char *datatypes[] = {"FP32",  "FP16",  "BF16", "INT32",
-                                            "INT64", "UINT8", "BOOL", "FP64"};
-static constexpr int32_t datatypeCount = sizeof datatypes / sizeof *datatypes;
-
-const char *datatypeName(int32_t dtype) {
-  return dtype >= 0 && dtype < datatypeCount ? datatypes[dtype] : "?";
-}
-
-static int32_t datatypeOf(const char *name) {
-  for (int32_t i = 0; i < datatypeCount; ++i)
-    if (strcmp(datatypes[i], name) == 0)
-      return i;
-  return -1;
-}
-
-static void describeTensor(const attn_tensor_info &info, bool isFirst, Text &text) {
-  text.append(isFirst ? "{\"name\": " : ", {\"name\": ");
-  appendJsonString(text, info.name);
-  text.append(", \"datatype\": \"%s\", \"shape\": [", datatypeName(info.dtype));
-  for (int32_t axis = 0; axis < info.rank; ++axis)
-    text.append(axis ? ", %lld" : "%lld",
-                info.isDynamic[axis] ? -1LL : static_cast<long long>(info.shape[axis]));
-  text.append("]}");
-}
-
-void describeEntry(const ServedEntry &entry, Text &text) {
-  const attn_model *model = entry.model;
-  text.append("{\"name\": \"%s\", \"versions\": [\"1\"], \"platform\": \"attn\", \"inputs\": [",
-              entry.name);
-  attn_tensor_info info;
-  bool isFirst = true;
-  for (int32_t i = 0; attn_model_input(model, entry.entry, i, &info) == ATTN_OK; ++i)
-    if (!info.isState) {
-      describeTensor(info, isFirst, text);
-      isFirst = false;
-    }
-  text.append("], \"outputs\": [");
-  for (int32_t i = 0; attn_model_output(model, entry.entry, i, &info) == ATTN_OK; ++i)
-    describeTensor(info, i == 0, text);
-  text.append("]}");
-}
 
 namespace {
 
@@ -66,23 +24,21 @@ struct GivenTensor {
   int64_t binarySize = -1; ///< parameter "binary_data_size"
 };
 
-/// A request of the protocol, and what it is computed with.
+/// A request of the protocol, and its tensors.
 class InferRequest {
 public:
-  InferRequest(Exchange &exchange, attn_context *context)
-      : exchange(exchange), context(context), target(*exchange.target) {}
+  explicit InferRequest(Exchange &exchange) : exchange(exchange), target(*exchange.target) {}
 
-  /// All of it; an answer or an error is in the exchange afterwards.
-  void run() {
-    if (readHeader() && checkInputs() && compute())
-      answer();
-  }
+  /// Reads inputs, and makes the part of them; an error is in the exchange afterwards.
+  bool read() { return readHeader() && checkInputs() && makePart(); }
+  /// Runs requests that are alike; their outputs are theirs afterwards.
+  static attn_status compute(attn_context *context, Part *const *parts, size_t count,
+                             char **message);
+  void answer();
 
 private:
   bool fail(const char *format, ...) __attribute__((format(printf, 2, 3)));
-  bool isOutOfMemory() {
-    return exchange.fail(503, "no memory for the request; try again later"), false;
-  }
+  bool isOutOfMemory() { return exchange.failWithoutMemory(); }
 
   bool readHeader();
   bool readTop(JsonReader &reader);
@@ -91,17 +47,16 @@ private:
   bool readParameters(JsonReader &reader, const char *name, int64_t *number, bool *truth);
   bool setInput(const GivenTensor &given);
   bool checkInputs();
-  bool compute();
-  void answer();
+  bool makePart();
   bool answerTensor(const attn_tensor_info &info, const attn_tensor &tensor, bool isBinary,
                     Text &text);
 
   Exchange &exchange;
-  attn_context *context;
   const ServedEntry &target;
   size_t jsonSize = 0, binaryUsed = 0;
   Text id; ///< as JSON; empty without one
   Tensors inputs, outputs;
+  Vector<int64_t> sizes;       ///< of all axes of the inputs, that of the batch left out
   Vector<char> isGiven;        ///< of each input
   Vector<char> isWanted;       ///< of each output, where the request lists some
   Vector<char> isWantedBinary; ///< likewise
@@ -256,7 +211,7 @@ bool InferRequest::setInput(const GivenTensor &given) {
                 target.name);
   if (isGiven[size_t(index)])
     return fail("input `%s` is given twice", name);
-  if (given.datatype.empty() || datatypeOf(given.datatype.data()) != info.dtype)
+  if (given.datatype.empty() || strcmp(given.datatype.data(), datatypeName(info.dtype)) != 0)
     return fail("input `%s` has datatype `%.32s`, expected %s", name,
                 given.datatype.empty() ? "" : given.datatype.data(), datatypeName(info.dtype));
   if (!given.hasShape || given.shape.size() != size_t(info.rank))
@@ -352,29 +307,81 @@ bool InferRequest::checkInputs() {
   return true;
 }
 
-bool InferRequest::compute() {
-  char *message = nullptr;
-  attn_status status = attn_context_reset(context, &message);
+bool InferRequest::makePart() {
+  BatchAxes axes(*target.model->tables, target.entry);
+  bool isWhole = true;
+  for (size_t i = 0; i < inputs.list.size(); ++i) {
+    if (!isGiven[i])
+      axes.batch = -1; // what a reset leaves has the rows of one request
+    int32_t batchAxis = axes.ofInput(i);
+    for (int32_t axis = 0; axis < inputs.list[i].rank; ++axis)
+      if (axis != batchAxis)
+        isWhole &= sizes.push(inputs.list[i].shape[axis]);
+  }
+  if (!isWhole || !exchange.makeParts(1))
+    return isOutOfMemory();
+  Part &part = exchange.parts[0];
+  part.sizes = sizes.data();
+  part.sizeCount = sizes.size();
+  if (axes.batch < 0)
+    return true;
+  part.rows = axes.rowsOf(inputs.list.data());
+  part.mostRows = axes.mostRows(inputs.list.data());
+  for (size_t i = 1; i < inputs.list.size(); ++i)
+    if (inputs.list[i].shape[axes.ofInput(i)] != part.rows)
+      part.mostRows = 1; // attn_run says what is wrong with it
+  return true;
+}
+
+/// Runs an entry on tensors; outputs get their memory.
+static attn_status runEntry(attn_context *context, const ServedEntry &target, const Tensors &inputs,
+                            Tensors &outputs, char **message) {
+  attn_status status = attn_context_reset(context, message);
   if (!status)
     status =
-        attn_infer_shapes(context, target.entry, inputs.list.data(), outputs.list.data(), &message);
+        attn_infer_shapes(context, target.entry, inputs.list.data(), outputs.list.data(), message);
   for (size_t i = 0; !status && i < outputs.list.size(); ++i)
     if (!outputs.allocate(outputs.list[i]))
-      return attn_message_free(message), isOutOfMemory();
+      return ATTN_OUT_OF_MEMORY;
   attn_generation generation;
   if (!status &&
       attn_generation_default(target.model, target.entry, &generation, nullptr) == ATTN_OK)
-    status = attn_generate(context, target.entry, &generation, inputs.list.data(),
-                           outputs.list.data(), &message);
-  else if (!status)
-    status = attn_run(context, target.entry, inputs.list.data(), outputs.list.data(), &message);
-  if (status)
-    exchange.fail(status == ATTN_BAD_INPUT       ? 400
-                  : status == ATTN_OUT_OF_MEMORY ? 503
-                                                 : 500,
-                  "%s", message ? message : attn_status_name(status));
-  attn_message_free(message);
-  return status == ATTN_OK;
+    return attn_generate(context, target.entry, &generation, inputs.list.data(),
+                         outputs.list.data(), message);
+  return status ? status
+                : attn_run(context, target.entry, inputs.list.data(), outputs.list.data(), message);
+}
+
+attn_status InferRequest::compute(attn_context *context, Part *const *parts, size_t count,
+                                  char **message) {
+  auto requestOf = [&](size_t i) { return static_cast<InferRequest *>(parts[i]->exchange->work); };
+  InferRequest &first = *requestOf(0);
+  if (count == 1)
+    return runEntry(context, first.target, first.inputs, first.outputs, message);
+  BatchAxes axes(*first.target.model->tables, first.target.entry);
+  Tensors inputs, outputs;
+  Vector<attn_tensor *> pieces;
+  if (!inputs.list.resize(first.inputs.list.size()) ||
+      !outputs.list.resize(first.outputs.list.size()) || !pieces.resize(count))
+    return ATTN_OUT_OF_MEMORY;
+  for (size_t i = 0; i < inputs.list.size(); ++i) {
+    for (size_t p = 0; p < count; ++p)
+      pieces[p] = &requestOf(p)->inputs.list[i];
+    if (!joinTensors(pieces, axes.ofInput(i), inputs, inputs.list[i]))
+      return ATTN_OUT_OF_MEMORY;
+  }
+  if (attn_status status = runEntry(context, first.target, inputs, outputs, message))
+    return status;
+  for (size_t i = 0; i < outputs.list.size(); ++i) {
+    int64_t row = 0;
+    for (size_t p = 0; p < count; ++p) {
+      Tensors &own = requestOf(p)->outputs;
+      if (!cutTensor(outputs.list[i], axes.ofOutput(i), row, parts[p]->rows, own, own.list[i]))
+        return ATTN_OUT_OF_MEMORY;
+      row += parts[p]->rows;
+    }
+  }
+  return ATTN_OK;
 }
 
 bool InferRequest::answerTensor(const attn_tensor_info &info, const attn_tensor &tensor,
@@ -436,6 +443,18 @@ void InferRequest::answer() {
 
 } // namespace
 
-void infer(Exchange &exchange, attn_context *context) { InferRequest(exchange, context).run(); }
+const RequestKind inferRequests = {
+    [](Exchange &exchange) {
+      auto *request = create<InferRequest>(exchange);
+      exchange.work = request;
+      if (!request)
+        exchange.failWithoutMemory();
+      else
+        request->read();
+    },
+    InferRequest::compute,
+    [](Exchange &exchange) { static_cast<InferRequest *>(exchange.work)->answer(); },
+    [](void *work) { dispose(static_cast<InferRequest *>(work)); },
+};
 
 } // namespace attn

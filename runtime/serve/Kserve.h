@@ -15,8 +15,8 @@ const char *datatypeName(int32_t dtype);
 /// GET v2/models/NAME: inputs and outputs, of a dynamic axis -1.
 void describeEntry(const ServedEntry &entry, Text &text);
 
-/// POST v2/models/NAME/infer: reads the inputs of `exchange`, runs the entry with empty caches, and
-/// writes the answer, or an error that names the place.
-void infer(Exchange &exchange, attn_context *context);
+/// POST v2/models/NAME/infer: runs the entry that is the exchange's target, with empty caches.
+/// Requests are of one part, whose rows are those of the dim that counts a batch.
+extern const RequestKind inferRequests;
 
 } // namespace attn

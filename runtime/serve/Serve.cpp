@@ -164,9 +164,12 @@ void Server::writeMetrics(Exchange &exchange) const {
   text.append("# HELP attn_queue_length Requests that wait for a worker.\n# TYPE attn_queue_length "
               "gauge\nattn_queue_length %lld\n",
               static_cast<long long>(counts.queued));
-  text.append("# HELP attn_inferences_total Runs of entries.\n# TYPE attn_inferences_total "
-              "counter\nattn_inferences_total %lld\n",
+  text.append("# HELP attn_inferences_total Inferences that were computed.\n"
+              "# TYPE attn_inferences_total counter\nattn_inferences_total %lld\n",
               static_cast<long long>(counts.computed));
+  text.append("# HELP attn_runs_total Runs of entries, each of which computes a batch of them.\n"
+              "# TYPE attn_runs_total counter\nattn_runs_total %lld\n",
+              static_cast<long long>(counts.runs));
   text.append("# HELP attn_queue_seconds_total Time that requests have waited.\n# TYPE "
               "attn_queue_seconds_total counter\n"
               "attn_queue_seconds_total %.6f\n",
@@ -194,6 +197,7 @@ bool Server::routeModel(Exchange &exchange, bool isGet, const char *rest) {
   if (strcmp(action, "/infer") == 0) {
     if (isGet)
       return exchange.fail(405, "an inference is a POST"), true;
+    exchange.kind = &inferRequests;
     if (!workers.submit(&exchange))
       return exchange.fail(429, "%d requests wait already; try again later",
                            int(options.mostQueued)),
@@ -299,7 +303,7 @@ void Server::onAnswer(void *self, const Exchange &exchange) {
   appendJsonString(line, exchange.path.c_str());
   line.append(", \"status\": %d, \"received\": %zu, \"sent\": %zu, \"queued_ms\": %.3f, "
               "\"computed_ms\": %.3f, \"ms\": %.3f}\n",
-              exchange.status, exchange.bodySize, exchange.answer.size(), 1e3 * exchange.queued,
+              exchange.status, exchange.bodySize, exchange.answer.size(), 1e3 * exchange.waited,
               1e3 * exchange.computed, 1e3 * exchange.seconds);
   fputs(line.c_str(), stderr);
 }

@@ -20,6 +20,8 @@ struct ServeOptions {
   const char *listen = "127.0.0.1:8080"; ///< HOST:PORT, "[::1]:8080"; port 0: any that is free
   int32_t workers = 0;                   ///< requests computed at a time; 0: as many as CPUs
   int32_t threads = 1;                   ///< of each of them
+  int32_t mostRows = 0;                  ///< of a batch; 0: as many as make a run faster; 1: none
+  int32_t batchWait = 0;                 ///< milliseconds that a request may wait for others
   const char *keys = nullptr;            ///< a file with an API key a line; null: none is asked for
   int32_t mostQueued = 256;              ///< requests that wait; more are answered with 429
   int32_t mostBody = 64 << 20;           ///< bytes of a request; more are answered with 413

@@ -14,6 +14,8 @@ extern "C" attn_status attn_main_serve(const Command *command, attn_model *model
   ServeOptions options;
   options.listen = command->serve;
   options.keys = command->apiKeys;
+  options.mostRows = command->batch;
+  options.batchWait = command->batchWait;
   options.workers = command->workers;
   options.threads = command->threads ? command->threads : 1;
   return serve(&model, 1, options, {user, bind}, *error);

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A list under a mutex.
+// Two lists under a mutex: requests that are to be read, and their parts that are to be computed.
 #include "serve/Workers.h"
 
 #include "main/ProgressLine.h"
 #include "serve/Http.h"
-#include "serve/Kserve.h"
+#include <cerrno>
+#include <ctime>
 
 namespace attn {
 
-attn_status Workers::start(const ServeOptions &options, HttpServer &given, Error &error) {
-  http = &given;
-  mostQueued = options.mostQueued;
-  threadsEach = options.threads;
+attn_status Workers::start(const ServeOptions &given, HttpServer &server, Error &error) {
+  http = &server;
+  options = given;
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(&isThere, &attributes);
+  pthread_condattr_destroy(&attributes);
   int32_t wanted = options.workers ? options.workers : attn_default_threads();
   for (int32_t i = 0; i < wanted; ++i) {
     pthread_t thread;
@@ -26,7 +31,8 @@ attn_status Workers::start(const ServeOptions &options, HttpServer &given, Error
 void Workers::stop() {
   pthread_mutex_lock(&lock);
   ends = true;
-  pthread_cond_broadcast(&isThere);
+  if (!threads.empty())
+    pthread_cond_broadcast(&isThere);
   pthread_mutex_unlock(&lock);
   for (pthread_t thread : threads)
     pthread_join(thread, nullptr);
@@ -35,7 +41,7 @@ void Workers::stop() {
 
 bool Workers::submit(Exchange *exchange) {
   pthread_mutex_lock(&lock);
-  bool hasRoom = done.queued < mostQueued;
+  bool hasRoom = done.queued < options.mostQueued;
   if (hasRoom) {
     exchange->next = nullptr;
     exchange->queued = secondsNow();
@@ -55,19 +61,171 @@ WorkerCounts Workers::counts() const {
   return counts;
 }
 
-Exchange *Workers::take() {
+/// Requests are read first, so that there are many to choose from; but not those that have come so
+/// many seconds after one that has been read.
+static constexpr double mostAhead = 0.1;
+
+/// Whether two parts may be rows of one run.
+static bool areAlike(const Part &a, const Part &b) {
+  return a.target == b.target && a.exchange->kind == b.exchange->kind &&
+         a.sizeCount == b.sizeCount && memcmp(a.sizes, b.sizes, a.sizeCount * sizeof *a.sizes) == 0;
+}
+
+bool Workers::takeParts(Vector<Part *> &batch, double &until) {
+  Part &oldest = *firstPart;
+  int64_t waiting = 0, most = options.mostRows && oldest.mostRows > options.mostRows
+                                  ? options.mostRows
+                                  : oldest.mostRows;
+  if (most > 1) {
+    for (Part *part = firstPart; part; part = part->next)
+      waiting += areAlike(oldest, *part) ? part->rows : 0;
+    until = oldest.exchange->queued + 1e-3 * options.batchWait;
+    if (waiting < most && !ends && secondsNow() < until)
+      return false;
+    // Threads without work get their share.
+    int64_t share = (waiting + idle) / (idle + 1);
+    most = share < most ? share : most;
+  }
+  int64_t rows = 0;
+  for (Part **at = &firstPart; *at;) {
+    Part *part = *at;
+    bool isTaken =
+        part == &oldest || (most > 1 && rows + part->rows <= most && areAlike(oldest, *part));
+    if (isTaken && !batch.push(part)) // what does not fit waits for the next run
+      break;
+    if (isTaken) {
+      leaveQueue(*part->exchange);
+      rows += part->rows;
+      *at = part->next;
+    } else {
+      at = &part->next;
+    }
+    if (rows >= most)
+      break;
+  }
+  // The end of the list may have been taken.
+  for (endPart = &firstPart; *endPart;)
+    endPart = &(*endPart)->next;
+  return true;
+}
+
+bool Workers::take(Exchange *&unread, Vector<Part *> &batch) {
+  unread = nullptr;
+  batch.clear();
   pthread_mutex_lock(&lock);
-  while (!first && !ends)
-    pthread_cond_wait(&isThere, &lock);
-  Exchange *exchange = first;
-  if (exchange) {
-    first = exchange->next;
-    if (!first)
-      end = &first;
-    --done.queued;
+  for (;;) {
+    double until = 0;
+    if (first && !(firstPart && firstPart->exchange->queued + mostAhead < first->queued)) {
+      unread = first;
+      first = unread->next;
+      if (!first)
+        end = &first;
+      break;
+    }
+    if (firstPart && takeParts(batch, until))
+      break;
+    if (ends)
+      break;
+    ++idle;
+    if (firstPart) {
+      timespec time{time_t(until), long(1e9 * (until - double(time_t(until))))};
+      pthread_cond_timedwait(&isThere, &lock, &time);
+    } else {
+      pthread_cond_wait(&isThere, &lock);
+    }
+    --idle;
   }
   pthread_mutex_unlock(&lock);
-  return exchange;
+  return unread || !batch.empty();
+}
+
+void Workers::leaveQueue(Exchange &exchange) {
+  if (exchange.isTaken)
+    return;
+  exchange.isTaken = true;
+  --done.queued;
+  exchange.waited = secondsNow() - exchange.queued - exchange.computed;
+}
+
+void Workers::finish(Exchange *exchange) {
+  pthread_mutex_lock(&lock);
+  done.queuedSeconds += exchange->waited;
+  done.computedSeconds += exchange->computed;
+  pthread_mutex_unlock(&lock);
+  http->finish(exchange);
+}
+
+void Workers::read(Exchange *exchange) {
+  double begin = secondsNow();
+  exchange->kind->read(*exchange);
+  exchange->computed = secondsNow() - begin;
+  size_t count = exchange->status == 200 ? exchange->partCount : 0;
+  pthread_mutex_lock(&lock);
+  if (count == 0)
+    leaveQueue(*exchange);
+  for (size_t i = 0; i < count; ++i) {
+    *endPart = &exchange->parts[i];
+    endPart = &exchange->parts[i].next;
+  }
+  if (count > 1)
+    pthread_cond_broadcast(&isThere);
+  else if (count == 1)
+    pthread_cond_signal(&isThere);
+  pthread_mutex_unlock(&lock);
+  if (count == 0) {
+    if (exchange->status == 200)
+      exchange->kind->answer(*exchange);
+    finish(exchange);
+  }
+}
+
+void Workers::compute(attn_context *context, Vector<Part *> &batch) {
+  double begin = secondsNow();
+  const RequestKind &kind = *batch[0]->exchange->kind;
+  size_t runs = 0;
+  auto run = [&](Part **parts, size_t count) {
+    char *message = nullptr;
+    attn_status status = ATTN_OUT_OF_MEMORY;
+    if (context)
+      status = kind.compute(context, parts, count, &message);
+    ++runs;
+    if (count == 1) {
+      parts[0]->status = status;
+      parts[0]->message = message;
+    } else {
+      attn_message_free(message);
+    }
+    return status;
+  };
+  // What is wrong with one part is no fault of the others.
+  if (batch.size() == 1 || run(batch.data(), batch.size()) != ATTN_OK)
+    for (Part *&part : batch)
+      run(&part, 1);
+  double seconds = secondsNow() - begin;
+  pthread_mutex_lock(&lock);
+  done.computed += int64_t(batch.size());
+  done.runs += int64_t(runs);
+  for (Part *&part : batch) {
+    Exchange &exchange = *part->exchange;
+    exchange.computed += seconds / double(batch.size());
+    if (--exchange.partsLeft != 0)
+      part = nullptr; // another one is the last of its request
+  }
+  pthread_mutex_unlock(&lock);
+  for (Part *part : batch) {
+    if (!part)
+      continue;
+    Exchange &exchange = *part->exchange;
+    const Part *failed = nullptr;
+    for (size_t i = 0; i < exchange.partCount && !failed; ++i)
+      if (exchange.parts[i].status)
+        failed = &exchange.parts[i];
+    if (failed)
+      exchange.fail(failed->status, failed->message);
+    else
+      kind.answer(exchange);
+    finish(&exchange);
+  }
 }
 
 void *Workers::threadMain(void *workers) {
@@ -101,21 +259,13 @@ struct Contexts {
 
 void Workers::work() {
   Contexts contexts;
-  while (Exchange *exchange = take()) {
-    double begin = secondsNow();
-    exchange->queued = begin - exchange->queued;
-    attn_context *context = contexts.of(exchange->target->model, threadsEach);
-    if (context)
-      infer(*exchange, context);
+  Exchange *unread = nullptr;
+  Vector<Part *> batch;
+  while (take(unread, batch)) {
+    if (unread)
+      read(unread);
     else
-      exchange->fail(503, "no memory for a context; try again later");
-    exchange->computed = secondsNow() - begin;
-    pthread_mutex_lock(&lock);
-    ++done.computed;
-    done.queuedSeconds += exchange->queued;
-    done.computedSeconds += exchange->computed;
-    pthread_mutex_unlock(&lock);
-    http->finish(exchange);
+      compute(contexts.of(batch[0]->target->model, options.threads), batch);
   }
 }
 

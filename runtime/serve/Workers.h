@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Threads that compute requests, each with a context of its own for every model.
+// Threads that compute requests, each with a context of its own for every model. Parts of requests
+// that are alike, and wait at the same time, are computed in one run.
 #pragma once
 
 #include "serve/Exchange.h"
@@ -13,7 +14,8 @@ class HttpServer;
 
 /// What workers have done.
 struct WorkerCounts {
-  int64_t queued, computed;
+  int64_t queued;         ///< requests that wait
+  int64_t computed, runs; ///< parts of requests, and runs that computed them
   double queuedSeconds, computedSeconds;
 };
 
@@ -37,18 +39,30 @@ public:
 private:
   /// A thread: `work` of the workers.
   static void *threadMain(void *workers);
-  /// Computes requests until the queue is empty and `stop` is called.
+  /// Reads and computes requests until the queue is empty and `stop` is called.
   void work();
-  /// The next request; null at the end.
-  Exchange *take();
+  /// Takes what is to be done next: a request to be read, or else the part that has waited longest,
+  /// with others that are alike. False at the end.
+  bool take(Exchange *&unread, Vector<Part *> &batch);
+  /// Takes the first of the parts that wait, and those alike, to `batch`; false where it may wait
+  /// for more until second `until`.
+  bool takeParts(Vector<Part *> &batch, double &until);
+  /// Notes that a request waits no more; under the lock.
+  void leaveQueue(Exchange &exchange);
+  void read(Exchange *exchange);
+  void compute(attn_context *context, Vector<Part *> &batch);
+  /// Hands a request over to `http`.
+  void finish(Exchange *exchange);
 
   HttpServer *http = nullptr;
+  ServeOptions options;
   Vector<pthread_t> threads;
   mutable pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  pthread_cond_t isThere = PTHREAD_COND_INITIALIZER;
+  pthread_cond_t isThere; ///< its clock is that of secondsNow()
   Exchange *first = nullptr, **end = &first;
+  Part *firstPart = nullptr, **endPart = &firstPart;
   WorkerCounts done = {};
-  int32_t mostQueued = 0, threadsEach = 1;
+  int32_t idle = 0; ///< threads that wait
   bool ends = false;
 };
 

@@ -42,7 +42,18 @@ void attn::fuzz::infer(const uint8_t *data, size_t size) {
           "no memory");
   exchange.bodySize = size;
   exchange.headerSize = headerSize == UINT16_MAX ? -1 : headerSize;
-  attn::infer(exchange, served.context);
+  exchange.kind = &inferRequests;
+  inferRequests.read(exchange);
+  if (exchange.status == 200) {
+    Part *part = exchange.parts;
+    char *message = nullptr;
+    attn_status status = inferRequests.compute(served.context, &part, 1, &message);
+    if (status)
+      exchange.fail(status, message);
+    else
+      inferRequests.answer(exchange);
+    attn_message_free(message);
+  }
   require(!exchange.answer.empty(), "no answer");
   require(exchange.status == 200 || exchange.status == 400 || exchange.status == 422,
           "another status");

@@ -25,9 +25,9 @@ enum {
 #include "settings.def"
 };
 
-/* Layout 21 of these tables. An artifact holds a value for each setting, so one more row of
+/* The layout of these tables. An artifact holds a value for each setting, so one more row of
  * settings.def is another version, too. */
-#define ATTN_ABI_VERSION (23 * 100 + ATTN_SETTING_COUNT)
+#define ATTN_ABI_VERSION (24 * 100 + ATTN_SETTING_COUNT)
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -336,6 +336,7 @@ typedef struct {
   int32_t inputCount, outputCount;
   const attn_abi_tensor *inputs, *outputs;
   int32_t cacheCount;
+  int32_t batch; /* the dim that counts a batch (attn_model_batch_dim), or -1 */
   const attn_abi_cache_use *caches;
   const attn_abi_unfold *unfold; /* null: levels have code for it, at its index */
 } attn_abi_entry;

@@ -209,6 +209,11 @@ ATTN_API attn_status attn_model_input(const attn_model *model, int32_t entry, in
                                       attn_tensor_info *info);
 ATTN_API attn_status attn_model_output(const attn_model *model, int32_t entry, int32_t output,
                                        attn_tensor_info *info);
+/* The dim that counts a batch: element b of all outputs depends on element b of the inputs alone,
+ * so that a run may compute the inputs of several callers, and gives the bits that each of them
+ * would have got. Every input and output has one axis of it. -1 where the compiler has found none,
+ * and of entries that generate. */
+ATTN_API int32_t attn_model_batch_dim(const attn_model *model, int32_t entry);
 ATTN_API int32_t attn_model_cache_count(const attn_model *model);
 ATTN_API attn_status attn_model_cache(const attn_model *model, int32_t cache,
                                       attn_cache_info *info);

@@ -102,6 +102,7 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "attn_model_output_count": (c_int32, c_void_p, c_int32),
     "attn_model_input": (c_int32, c_void_p, c_int32, c_int32, POINTER(TensorInfo)),
     "attn_model_output": (c_int32, c_void_p, c_int32, c_int32, POINTER(TensorInfo)),
+    "attn_model_batch_dim": (c_int32, c_void_p, c_int32),
     "attn_model_cache_count": (c_int32, c_void_p),
     "attn_model_cache": (c_int32, c_void_p, c_int32, POINTER(CacheInfo)),
     "attn_model_packed_bytes": (c_int64, c_void_p),

@@ -103,15 +103,17 @@ attn_status ServedModel::bind(attn::Error &error) const {
   return status;
 }
 
-/// A whole number from 1 to 1024, or 0 where the option is not given. 0, or an exit code after an
-/// error.
-int readCount(const opt::InputArgList &args, OptionId id, int32_t &count) {
+/// A whole number in a range; where the option is not given, `count` stays as it is. 0, or an exit
+/// code after an error.
+int readCount(const opt::InputArgList &args, OptionId id, int64_t least, int64_t most,
+              int32_t &count) {
   const opt::Arg *arg = args.getLastArg(id);
   if (!arg)
     return Ok;
-  auto number = parseNumber(arg->getValue(), 1, 1024);
+  auto number = parseNumber(arg->getValue(), least, most);
   if (!number)
-    return fail(Usage, "`" + arg->getSpelling() + " " + arg->getValue() + "`: expected 1 to 1024");
+    return fail(Usage, "`" + arg->getSpelling() + " " + arg->getValue() + "`: expected " +
+                           Twine(least) + " to " + Twine(most));
   count = int32_t(*number);
   return Ok;
 }
@@ -132,10 +134,12 @@ int runServe(const opt::InputArgList &args) {
   std::string keys = args.getLastArgValue(OPT_api_keys).str();
   options.listen = listen.c_str();
   options.keys = keys.empty() ? nullptr : keys.c_str();
-  if (int code = readCount(args, OPT_workers, options.workers))
-    return code;
-  if (int code = readCount(args, OPT_threads, options.threads))
-    return code;
+  for (auto [id, least, most, count] : {std::tuple(OPT_workers, 1, 1024, &options.workers),
+                                        std::tuple(OPT_threads, 1, 1024, &options.threads),
+                                        std::tuple(OPT_batch, 1, 65536, &options.mostRows),
+                                        std::tuple(OPT_batch_wait, 0, 10000, &options.batchWait)})
+    if (int code = readCount(args, id, least, most, *count))
+      return code;
   std::deque<ServedModel> models;
   std::vector<attn_model *> handles;
   for (const std::string &file : files) {

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Requests that wait together are rows of one run: each gets the bits that it gets alone, and one that is wrong spoils no other.
+
+usage: batch.py PROGRAM
+"""
+import re
+import sys
+import threading
+
+import numpy as np
+from server import Server
+
+program = sys.argv[1]
+generator = np.random.default_rng(5)
+
+
+def sample(name):
+    rows, length = int(generator.integers(1, 4)), int(generator.choice([3, 17, 40]))
+    if name == "encode":
+        return {"ids": generator.integers(0, 1000, (rows, length), np.int32), "lengths": generator.integers(1, length + 1, rows, np.int32)}
+    if name == "turned":
+        return {"x": generator.standard_normal((length, rows, 48), np.float32), "scale": generator.standard_normal(rows, np.float32)}
+    return {"x": generator.standard_normal((rows, 48), np.float32)}
+
+
+names = ["encode", "turned", "mixed"]
+requests = [(name, sample(name)) for name in names for _ in range(40)]
+alone = Server([program, "--weights", "random"], "--batch", "1", "--workers", "1")
+expected = [alone.infer(f"Encoder.{name}", inputs, binary=True) for name, inputs in requests]
+together = Server([program, "--weights", "random"], "--batch-wait", "30", "--workers", "1")
+wrong = []
+
+
+def counters(server):
+    text = server.ask("GET", "/metrics")[2].decode()
+    return [int(re.search(rf"^attn_{name}_total (\d+)", text, re.M)[1]) for name in ("inferences", "runs")]
+
+
+def ask(number):
+    name, inputs = requests[number]
+    outputs = together.infer(f"Encoder.{name}", inputs, binary=number % 2 == 0)
+    if any(outputs[key].tobytes() != expected[number][key].tobytes() for key in outputs):
+        wrong.append((number, name))
+
+
+def ask_wrong():
+    """An id that the table has not, among requests of the same length."""
+    status, _, body = together.ask("POST", "/v2/models/Encoder.encode/infer",
+                                   '{"inputs": [{"name": "ids", "datatype": "INT32", "shape": [1, 3], "data": [1, 1000, 2]}, '
+                                   '{"name": "lengths", "datatype": "INT32", "shape": [1], "data": [3]}]}')
+    if status != 400 or b"1000" not in body:
+        wrong.append((status, body))
+
+
+def run(numbers):
+    threads = [threading.Thread(target=ask, args=[number]) for number in numbers] + [threading.Thread(target=ask_wrong) for _ in range(2)]
+    before = counters(together)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [after - b for after, b in zip(counters(together), before)]
+
+
+for name in names:
+    computed, runs = run([number for number, request in enumerate(requests) if request[0] == name])
+    print(f"{name}: several in a run: {computed > 2 * runs}")
+computed, runs = counters(alone)
+print(f"alone: one in a run: {computed == runs}, wrong: {wrong}")
