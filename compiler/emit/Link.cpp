@@ -60,7 +60,8 @@ static SmallVector<LinkerInput> modelInputs(MemoryBufferRef object, StringRef ma
 
 static Expected<Buffer> linkExecutable(MemoryBufferRef object, StringRef materials,
                                        const LinkOptions &options) {
-  SmallVector<std::string> args{"model.o", "materials.o", archivePath(options, "libattn_main.a")};
+  SmallVector<std::string> args{"model.o", "materials.o", "-Wl,--start-group",
+                                archivePath(options, "libattn_main.a")};
   if (options.takesText)
     args.append({options.takesSound
                      ? "-Wl,-u,attn_main_prompt,-u,attn_main_rows,-u,attn_main_speech"
@@ -68,6 +69,9 @@ static Expected<Buffer> linkExecutable(MemoryBufferRef object, StringRef materia
                  archivePath(options, "libattn_prompt.a"), archivePath(options, "libattn_text.a")});
   if (options.hasServer)
     args.append({"-Wl,-u,attn_main_serve", archivePath(options, "libattn_serve.a")});
+  if (options.hasServer && options.takesText)
+    args.append({"-Wl,-u,attn_serve_texts_open", archivePath(options, "libattn_serve_text.a")});
+  args.push_back("-Wl,--end-group");
   if (options.findsObjects)
     args.append({"-Wl,-u,attn_main_draw", archivePath(options, "libattn_drawing.a")});
   if (options.takesImage)
@@ -171,6 +175,8 @@ static Error checkArchives(const LinkOptions &options) {
     needed.push_back(archivePath(options, "libattn_main.a"));
   if (options.hasServer)
     needed.push_back(archivePath(options, "libattn_serve.a"));
+  if (options.hasServer && options.takesText)
+    needed.push_back(archivePath(options, "libattn_serve_text.a"));
   for (const std::string &path : needed)
     if (!sys::fs::exists(path))
       return createStringError("the runtime library `" + path +

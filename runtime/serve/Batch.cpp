@@ -57,6 +57,18 @@ int64_t BatchAxes::mostRows(const attn_tensor *inputs) const {
   return rows < 1 ? 1 : rows > double(bound) ? bound : int64_t(rows + 0.5);
 }
 
+int64_t BatchAxes::mostTexts(int64_t tokens) const {
+  Vector<attn_tensor> inputs;
+  for (int32_t i = 0; i < entry.inputCount; ++i) {
+    attn_tensor input = {};
+    input.shape[0] = 1;
+    input.shape[1] = tokens;
+    if (batch < 0 || !inputs.push(input))
+      return 1;
+  }
+  return mostRows(inputs.data());
+}
+
 /// The elements in front of an axis, and bytes of one place of it.
 static void measure(const attn_tensor &tensor, int32_t axis, int64_t &before, size_t &bytes) {
   before = 1;

@@ -24,8 +24,11 @@ struct BatchAxes {
   /// How many rows of this kind a run should have. More take as much longer as there are more, once
   /// each weight is used often enough for its reading not to count.
   int64_t mostRows(const attn_tensor *inputs) const;
+  /// The same for texts of so many tokens, by an entry that takes them.
+  int64_t mostTexts(int64_t tokens) const;
 
 private:
+  /// The axis of the batch, or -1.
   int32_t axisOf(const attn_abi_tensor &tensor) const;
 };
 

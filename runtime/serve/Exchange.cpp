@@ -51,8 +51,13 @@ void Exchange::fail(int code, const char *format, ...) {
   vsnprintf(words, sizeof words, format, list);
   va_end(list);
   Text text;
-  text.append("{\"error\": ");
+  text.append(isOfOpenAi ? "{\"error\": {\"message\": " : "{\"error\": ");
   appendJsonString(text, words);
+  if (isOfOpenAi)
+    text.append(", \"type\": \"%s\", \"param\": null, \"code\": null}",
+                code == 429   ? "rate_limit_error"
+                : code >= 500 ? "server_error"
+                              : "invalid_request_error");
   text.append("}");
   status = code;
   type = "application/json";

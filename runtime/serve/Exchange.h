@@ -11,6 +11,7 @@ struct evhttp_request; // NOLINT(readability-identifier-naming): the name is lib
 
 namespace attn {
 
+class HttpServer;
 struct Exchange;
 
 /// An entry that is served, under the name "Model" or "Model.entry".
@@ -55,10 +56,13 @@ struct RequestKind {
 /// several of which each has other parts, then the server again.
 struct Exchange {
   evhttp_request *request; ///< libevent's, until the answer is sent
+  HttpServer *server = nullptr;
   const char *method = "";
   Text path; ///< without what a `?` begins
   const ServedEntry *target = nullptr;
-  Vector<char> body; ///< with a NUL behind it that `bodySize` does not count
+  void *texts = nullptr;   ///< what texts need, of a kind of request that takes some
+  bool isOfOpenAi = false; ///< whether errors are read by clients of OpenAI's API
+  Vector<char> body;       ///< with a NUL behind it that `bodySize` does not count
   size_t bodySize = 0;
   int64_t headerSize = -1; ///< of a body of JSON and binary tensors: the bytes of the JSON
 
@@ -71,7 +75,15 @@ struct Exchange {
   int status = 200;
   const char *type = "application/json";
   Vector<char> answer;
-  int64_t answerHeaderSize = -1;  ///< likewise of the answer
+  int64_t answerHeaderSize = -1; ///< likewise of the answer
+  // What is sent before the answer, piece by piece (HttpServer::stream).
+  Vector<char> pieces;            ///< that wait for the server's thread; under its lock
+  Exchange *nextPiece = nullptr;  ///< of its list of those
+  bool isListed = false;          ///< whether it is in that list
+  bool isGone = false;            ///< whether no one listens any more
+  bool isStreamed = false;        ///< whether pieces have been sent: the answer ends them
+  size_t streamed = 0;            ///< bytes of these
+  int64_t ahead = 0;              ///< requests that waited when it came
   double arrived = 0, queued = 0; ///< when it came, and was queued, by secondsNow()
   double waited = 0, computed = 0,
          seconds = 0;       ///< seconds that it waited, was computed, and took in all
@@ -80,7 +92,8 @@ struct Exchange {
   ~Exchange();
   /// Makes `count` parts for `target`; false, and an error, without memory for them.
   bool makeParts(size_t count);
-  /// Becomes an error that a client reads: {"error": "..."}.
+  /// Becomes an error that a client reads: {"error": "..."}, of OpenAI's API {"error": {"message":
+  /// "...", "type": ..., "param": null, "code": null}}.
   void fail(int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
   /// The same of what a call has returned, with its message.
   void fail(attn_status code, const char *message);

@@ -34,6 +34,7 @@ struct HttpCallbacks {
       return;
     }
     exchange->request = request;
+    exchange->server = server;
     exchange->arrived = secondsNow();
     exchange->bodySize = size;
     evbuffer_remove(input, exchange->body.data(), size);
@@ -51,10 +52,15 @@ struct HttpCallbacks {
     uint64_t count;
     (void)!read(descriptor, &count, sizeof count);
     pthread_mutex_lock(&server->lock);
-    Exchange *list = server->finished;
-    server->finished = nullptr;
+    Exchange *list = server->finished, *streaming = server->streaming;
+    server->finished = server->streaming = nullptr;
     server->finishedEnd = &server->finished;
     pthread_mutex_unlock(&server->lock);
+    while (streaming) {
+      Exchange *exchange = streaming;
+      streaming = streaming->nextPiece;
+      server->sendPieces(*exchange);
+    }
     while (list) {
       Exchange *exchange = list;
       list = list->next;
@@ -229,6 +235,64 @@ static const char *reasonOf(int status) {
   }
 }
 
+bool HttpServer::stream(Exchange &exchange, const char *bytes, size_t size) {
+  pthread_mutex_lock(&lock);
+  bool isGood = !exchange.isGone && exchange.pieces.append(bytes, size);
+  if (isGood && !exchange.isListed) {
+    exchange.isListed = true;
+    exchange.nextPiece = streaming;
+    streaming = &exchange;
+  }
+  pthread_mutex_unlock(&lock);
+  uint64_t one = 1;
+  (void)!write(wakeDescriptor, &one, sizeof one);
+  return isGood;
+}
+
+void HttpServer::addHeaders(const Exchange &exchange) const {
+  evkeyvalq *headers = evhttp_request_get_output_headers(exchange.request);
+  auto addNumber = [&](const char *name, int64_t value) {
+    char number[24];
+    snprintf(number, sizeof number, "%lld", static_cast<long long>(value));
+    evhttp_add_header(headers, name, number);
+  };
+  if (exchange.answerHeaderSize >= 0)
+    addNumber("Inference-Header-Content-Length", exchange.answerHeaderSize);
+  if (exchange.partCount)
+    addNumber("X-Queue-Length", exchange.ahead);
+  if (exchange.status == 429 || exchange.status == 503)
+    evhttp_add_header(headers, "Retry-After", "1");
+  if (exchange.status == 401)
+    evhttp_add_header(headers, "WWW-Authenticate", "Bearer");
+  if (drains)
+    evhttp_add_header(headers, "Connection", "close");
+}
+
+void HttpServer::sendPieces(Exchange &exchange) {
+  bool isGone = !evhttp_request_get_connection(exchange.request);
+  Vector<char> pieces;
+  pthread_mutex_lock(&lock);
+  pieces = static_cast<Vector<char> &&>(exchange.pieces);
+  exchange.isListed = false;
+  exchange.isGone = isGone;
+  pthread_mutex_unlock(&lock);
+  evbuffer *body = isGone ? nullptr : evbuffer_new();
+  if (!body)
+    return;
+  if (!exchange.isStreamed) {
+    evkeyvalq *headers = evhttp_request_get_output_headers(exchange.request);
+    evhttp_add_header(headers, "Content-Type", "text/event-stream");
+    evhttp_add_header(headers, "Cache-Control", "no-cache");
+    addHeaders(exchange);
+    evhttp_send_reply_start(exchange.request, 200, "OK");
+    exchange.isStreamed = true;
+  }
+  exchange.streamed += pieces.size();
+  evbuffer_add(body, pieces.data(), pieces.size());
+  evhttp_send_reply_chunk(exchange.request, body);
+  evbuffer_free(body);
+}
+
 void HttpServer::send(Exchange *exchange) {
   evhttp_request *request = exchange->request;
   --open;
@@ -236,23 +300,23 @@ void HttpServer::send(Exchange *exchange) {
   user.note(user.self, *exchange);
   if (evhttp_connection *connection = evhttp_request_get_connection(request))
     bufferevent_enable(evhttp_connection_get_bufferevent(connection), EV_READ);
-  evkeyvalq *headers = evhttp_request_get_output_headers(request);
-  evhttp_add_header(headers, "Content-Type", exchange->type);
-  if (exchange->answerHeaderSize >= 0) {
-    char number[24];
-    snprintf(number, sizeof number, "%lld", static_cast<long long>(exchange->answerHeaderSize));
-    evhttp_add_header(headers, "Inference-Header-Content-Length", number);
-  }
-  if (exchange->status == 429 || exchange->status == 503)
-    evhttp_add_header(headers, "Retry-After", "1");
-  if (exchange->status == 401)
-    evhttp_add_header(headers, "WWW-Authenticate", "Bearer");
-  if (drains)
-    evhttp_add_header(headers, "Connection", "close");
   evbuffer *body = evbuffer_new();
-  if (body)
-    evbuffer_add(body, exchange->answer.data(), exchange->answer.size());
-  evhttp_send_reply(request, exchange->status, reasonOf(exchange->status), body);
+  if (exchange->isStreamed) {
+    // An error comes too late for the status.
+    bool isError = exchange->status != 200;
+    if (body)
+      evbuffer_add_printf(body, "%s%.*s%s", isError ? "data: " : "", int(exchange->answer.size()),
+                          exchange->answer.data(), isError ? "\n\n" : "");
+    if (body && evhttp_request_get_connection(request))
+      evhttp_send_reply_chunk(request, body);
+    evhttp_send_reply_end(request);
+  } else {
+    evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Type", exchange->type);
+    addHeaders(*exchange);
+    if (body)
+      evbuffer_add(body, exchange->answer.data(), exchange->answer.size());
+    evhttp_send_reply(request, exchange->status, reasonOf(exchange->status), body);
+  }
   if (body)
     evbuffer_free(body);
   dispose(exchange);

@@ -48,11 +48,18 @@ public:
 
   /// Has the thread of `run` send the answer; called by any thread.
   void finish(Exchange *exchange);
+  /// Has it send a piece of an answer of server-sent events before; called by the thread that
+  /// computes it. False where the client has gone, or no memory is left.
+  bool stream(Exchange &exchange, const char *bytes, size_t size);
 
 private:
   friend struct HttpCallbacks;
   /// Sends an answer, and frees the exchange.
   void send(Exchange *exchange);
+  /// Sends the pieces of a stream that are there; under no lock.
+  void sendPieces(Exchange &exchange);
+  /// Adds those that all answers have.
+  void addHeaders(const Exchange &exchange) const;
   /// Ends `run` where nothing is under way and no connection is taken any more.
   void endIfDone();
 
@@ -64,7 +71,8 @@ private:
   HttpUser user = {};
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   Exchange *finished = nullptr, **finishedEnd = &finished;
-  int64_t open = 0; ///< requests without an answer
+  Exchange *streaming = nullptr; ///< with pieces to send
+  int64_t open = 0;              ///< requests without an answer
   int32_t drainSeconds = 0;
   bool drains = false, isClosed = false;
 };

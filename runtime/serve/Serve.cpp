@@ -8,10 +8,15 @@
 #include "main/Report.h"
 #include "serve/Http.h"
 #include "serve/Kserve.h"
+#include "serve/Texts.h"
 #include "serve/Workers.h"
 #include <cstdio>
 #include <ctime>
 #include <event2/http.h>
+
+#pragma weak attn_serve_texts_open
+#pragma weak attn_serve_texts_close
+#pragma weak attn_serve_texts_kind
 
 namespace attn {
 
@@ -22,11 +27,15 @@ class Server {
 public:
   explicit Server(const ServeOptions &options) : options(options) {}
   ~Server() {
+    if (texts)
+      attn_serve_texts_close(texts);
     for (ServedEntry *entry : entries)
       dispose(entry);
   }
 
   attn_status addModel(attn_model *model, Error &error);
+  /// Opens what models need for texts, where that is linked.
+  attn_status openTexts(const ServedModel *models, size_t count, Error &error);
   attn_status run(const BindWeights &weights, Error &error);
 
 private:
@@ -34,6 +43,8 @@ private:
   bool route(Exchange &exchange, const char *method, const char *path);
   /// v2/models/NAME...
   bool routeModel(Exchange &exchange, bool isGet, const char *rest);
+  /// Queues a request; true where too many wait, which is the answer.
+  bool submit(Exchange &exchange, const RequestKind &kind);
   ServedEntry *findEntry(const char *name, size_t length);
   /// Reads --api-keys, a key in each line.
   attn_status readKeys(Error &error);
@@ -46,6 +57,7 @@ private:
 
   const ServeOptions &options;
   Vector<ServedEntry *> entries;
+  void *texts = nullptr; ///< null where no model takes texts
   Vector<char> keyFile;
   Vector<Slice> keys; ///< in it
   HttpServer http;
@@ -74,6 +86,12 @@ attn_status Server::addModel(attn_model *model, Error &error) {
                          attn_model_name(model));
   }
   return ATTN_OK;
+}
+
+attn_status Server::openTexts(const ServedModel *models, size_t count, Error &error) {
+  if (attn_serve_texts_open)
+    texts = attn_serve_texts_open(models, count, &entries, &error);
+  return error.status;
 }
 
 attn_status Server::readKeys(Error &error) {
@@ -181,6 +199,14 @@ void Server::writeMetrics(Exchange &exchange) const {
   setAnswer(exchange, text);
 }
 
+bool Server::submit(Exchange &exchange, const RequestKind &kind) {
+  exchange.kind = &kind;
+  if (workers.submit(&exchange))
+    return false;
+  exchange.fail(429, "%d requests wait already; try again later", int(options.mostQueued));
+  return true;
+}
+
 bool Server::routeModel(Exchange &exchange, bool isGet, const char *rest) {
   const char *slash = strchr(rest, '/');
   size_t length = slash ? size_t(slash - rest) : strlen(rest);
@@ -197,12 +223,7 @@ bool Server::routeModel(Exchange &exchange, bool isGet, const char *rest) {
   if (strcmp(action, "/infer") == 0) {
     if (isGet)
       return exchange.fail(405, "an inference is a POST"), true;
-    exchange.kind = &inferRequests;
-    if (!workers.submit(&exchange))
-      return exchange.fail(429, "%d requests wait already; try again later",
-                           int(options.mostQueued)),
-             true;
-    return false;
+    return submit(exchange, inferRequests);
   }
   if (strcmp(action, "/ready") == 0)
     text.append("{\"name\": \"%s\", \"ready\": true}", exchange.target->name);
@@ -241,6 +262,11 @@ bool Server::route(Exchange &exchange, const char *method, const char *path) {
     return writeMetrics(exchange), true;
   } else if (strncmp(path, "/v2/models/", 11) == 0) {
     return routeModel(exchange, isGet, path + 11);
+  } else if (const RequestKind *kind = texts ? attn_serve_texts_kind(path) : nullptr) {
+    if (isGet)
+      return exchange.fail(405, "`%s` is a POST", path), true;
+    exchange.texts = texts;
+    return submit(exchange, *kind);
   } else {
     return exchange.fail(404,
                          "there is no `%.200s`: there are /v2, /v2/health/ready, /v2/models/NAME, "
@@ -277,6 +303,7 @@ bool Server::onRequest(void *self, Exchange &exchange) {
   const char *path = uri ? evhttp_uri_get_path(uri) : nullptr;
   exchange.method = methodName(request);
   exchange.path.append("%s", path && *path ? path : "/");
+  exchange.isOfOpenAi = strncmp(exchange.path.c_str(), "/v1/", 4) == 0;
   if (const char *length = evhttp_find_header(evhttp_request_get_input_headers(request),
                                               "Inference-Header-Content-Length")) {
     char *end = nullptr;
@@ -303,19 +330,21 @@ void Server::onAnswer(void *self, const Exchange &exchange) {
   appendJsonString(line, exchange.path.c_str());
   line.append(", \"status\": %d, \"received\": %zu, \"sent\": %zu, \"queued_ms\": %.3f, "
               "\"computed_ms\": %.3f, \"ms\": %.3f}\n",
-              exchange.status, exchange.bodySize, exchange.answer.size(), 1e3 * exchange.waited,
-              1e3 * exchange.computed, 1e3 * exchange.seconds);
+              exchange.status, exchange.bodySize, exchange.streamed + exchange.answer.size(),
+              1e3 * exchange.waited, 1e3 * exchange.computed, 1e3 * exchange.seconds);
   fputs(line.c_str(), stderr);
 }
 
 } // namespace
 
-attn_status serve(attn_model *const *models, size_t count, const ServeOptions &options,
+attn_status serve(const ServedModel *models, size_t count, const ServeOptions &options,
                   const BindWeights &weights, Error &error) {
   Server server(options);
   for (size_t i = 0; i < count; ++i)
-    if (server.addModel(models[i], error))
+    if (server.addModel(models[i].model, error))
       return error.status;
+  if (server.openTexts(models, count, error))
+    return error.status;
   return server.run(weights, error);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Models over HTTP: the entries of compiled models by the Open Inference Protocol (KServe v2),
-// without a line of configuration. Requests are read and answered by one thread, and computed by a
-// team of workers, each with contexts of its own.
+// without a line of configuration, and texts by the paths of other servers. Requests are read and
+// answered by one thread, and computed by a team of workers, each with contexts of its own.
 #pragma once
 
 #include "base/Error.h"
@@ -13,6 +13,13 @@ namespace attn {
 struct BindWeights {
   void *user = nullptr;
   attn_status (*bind)(void *user, Error &error) = nullptr;
+};
+
+/// A model that is served, and where its files may lie; strings outlive the server.
+struct ServedModel {
+  attn_model *model = nullptr;
+  const char *weights = nullptr;   ///< a file or a folder; null: embedded, or random ones
+  const char *tokenizer = nullptr; ///< likewise; null: embedded, beside the weights, or none
 };
 
 /// How a server listens, and what it bears.
@@ -34,7 +41,7 @@ struct ServeOptions {
 /// error when the server is ready, and one of JSON for each request. ATTN_IO: the address cannot be
 /// listened at, a file of keys cannot be read; ATTN_INVALID_ARGUMENT: what is no address;
 /// ATTN_OUT_OF_MEMORY; what `weights` returns.
-attn_status serve(attn_model *const *models, size_t count, const ServeOptions &options,
+attn_status serve(const ServedModel *models, size_t count, const ServeOptions &options,
                   const BindWeights &weights, Error &error);
 
 } // namespace attn

@@ -18,5 +18,6 @@ extern "C" attn_status attn_main_serve(const Command *command, attn_model *model
   options.batchWait = command->batchWait;
   options.workers = command->workers;
   options.threads = command->threads ? command->threads : 1;
-  return serve(&model, 1, options, {user, bind}, *error);
+  ServedModel served = {model, command->weights, command->tokenizer};
+  return serve(&served, 1, options, {user, bind}, *error);
 }

@@ -45,6 +45,7 @@ bool Workers::submit(Exchange *exchange) {
   if (hasRoom) {
     exchange->next = nullptr;
     exchange->queued = secondsNow();
+    exchange->ahead = done.queued;
     *end = exchange;
     end = &exchange->next;
     ++done.queued;

@@ -16,18 +16,18 @@ using namespace llvm;
 namespace attn::tool {
 namespace {
 
-/// A model that is served, and its weights.
-struct ServedModel {
+/// A spec or a library, its model and weights.
+struct SpecToServe {
   std::string path;
   std::unique_ptr<Spec> spec; ///< null of a library
   LoadedModel code;           ///< of a spec
   attn_model *model = nullptr;
   std::string weights; ///< a checkpoint, `random[:SEED]`, or nothing where they are embedded
 
-  ServedModel() = default;
-  ServedModel(const ServedModel &) = delete;
-  ServedModel &operator=(const ServedModel &) = delete;
-  ~ServedModel() { attn_model_destroy(model); }
+  SpecToServe() = default;
+  SpecToServe(const SpecToServe &) = delete;
+  SpecToServe &operator=(const SpecToServe &) = delete;
+  ~SpecToServe() { attn_model_destroy(model); }
 
   int load(const opt::InputArgList &args, StringRef file);
   attn_status bind(attn::Error &error) const;
@@ -37,7 +37,7 @@ private:
   int loadLibrary(const opt::InputArgList &args, const attn_abi_model *&tables);
 };
 
-int ServedModel::loadSpec(const opt::InputArgList &args, const attn_abi_model *&tables) {
+int SpecToServe::loadSpec(const opt::InputArgList &args, const attn_abi_model *&tables) {
   CompileOptions options;
   spec = std::make_unique<Spec>();
   if (int code = loadForCompiling(args, options, *spec, /*onlyLooks=*/false, path))
@@ -49,7 +49,7 @@ int ServedModel::loadSpec(const opt::InputArgList &args, const attn_abi_model *&
   return Ok;
 }
 
-int ServedModel::loadLibrary(const opt::InputArgList &args, const attn_abi_model *&tables) {
+int SpecToServe::loadLibrary(const opt::InputArgList &args, const attn_abi_model *&tables) {
   auto buffer = readInput(path, mostOfMemory());
   if (!buffer)
     return Environment;
@@ -79,7 +79,7 @@ int ServedModel::loadLibrary(const opt::InputArgList &args, const attn_abi_model
   return fail(Environment, "`" + path + "` could not be loaded: " + (problem ? problem : "?"));
 }
 
-int ServedModel::load(const opt::InputArgList &args, StringRef file) {
+int SpecToServe::load(const opt::InputArgList &args, StringRef file) {
   path = file.str();
   const attn_abi_model *tables = nullptr;
   if (int code = isArtifact(path) ? loadLibrary(args, tables) : loadSpec(args, tables))
@@ -93,7 +93,7 @@ int ServedModel::load(const opt::InputArgList &args, StringRef file) {
   return Ok;
 }
 
-attn_status ServedModel::bind(attn::Error &error) const {
+attn_status SpecToServe::bind(attn::Error &error) const {
   char *message = nullptr;
   attn_status status =
       bindNamedWeights(model, weights.empty() ? nullptr : weights.c_str(), &message);
@@ -124,14 +124,17 @@ int runServe(const opt::InputArgList &args) {
   std::vector<std::string> files = allFiles(args);
   if (files.empty())
     return fail(Usage, "expected a spec or a shared library");
-  if (files.size() > 1 && args.hasArg(OPT_weights))
-    return fail(
-        Usage, "`--weights` is for one model, and there are " + Twine(files.size()),
-        "a spec names its own by a line `weights \"FOLDER\"`, and libraries hold theirs with "
-        "`--embed-weights`");
+  for (OptionId id : {OPT_weights, OPT_tokenizer})
+    if (const opt::Arg *arg = args.getLastArg(id); arg && files.size() > 1)
+      return fail(
+          Usage,
+          "`" + arg->getSpelling() + "` is for one model, and there are " + Twine(files.size()),
+          "a spec names its own by a line `weights \"FOLDER\"`, and libraries hold theirs with "
+          "`--embed-weights`");
   ServeOptions options;
   std::string listen = args.getLastArgValue(OPT_listen, options.listen).str();
   std::string keys = args.getLastArgValue(OPT_api_keys).str();
+  std::string tokenizer = args.getLastArgValue(OPT_tokenizer).str();
   options.listen = listen.c_str();
   options.keys = keys.empty() ? nullptr : keys.c_str();
   for (auto [id, least, most, count] : {std::tuple(OPT_workers, 1, 1024, &options.workers),
@@ -140,23 +143,24 @@ int runServe(const opt::InputArgList &args) {
                                         std::tuple(OPT_batch_wait, 0, 10000, &options.batchWait)})
     if (int code = readCount(args, id, least, most, *count))
       return code;
-  std::deque<ServedModel> models;
-  std::vector<attn_model *> handles;
+  std::deque<SpecToServe> models;
+  std::vector<ServedModel> served;
   for (const std::string &file : files) {
-    if (int code = models.emplace_back().load(args, file))
+    SpecToServe &model = models.emplace_back();
+    if (int code = model.load(args, file))
       return code;
-    handles.push_back(models.back().model);
+    served.push_back({model.model, model.weights.empty() ? nullptr : model.weights.c_str(),
+                      tokenizer.empty() ? nullptr : tokenizer.c_str()});
   }
   auto bind = [](void *user, attn::Error &error) {
-    for (const ServedModel &model : *static_cast<std::deque<ServedModel> *>(user))
+    for (const SpecToServe &model : *static_cast<std::deque<SpecToServe> *>(user))
       if (model.bind(error))
         return error.status;
     return ATTN_OK;
   };
   attn::Error error;
-  return serve(handles.data(), handles.size(), options, {&models, bind}, error)
-             ? failWithError(error)
-             : Ok;
+  return serve(served.data(), served.size(), options, {&models, bind}, error) ? failWithError(error)
+                                                                              : Ok;
 }
 
 } // namespace attn::tool

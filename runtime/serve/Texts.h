@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What of a server takes texts: the paths of other text servers. In an archive of its own, with
+// tokenizers, which is linked only where a model takes texts; the server refers to it weakly.
+#pragma once
+
+#include "attn/text.h"
+#include "main/Labels.h"
+#include "serve/Exchange.h"
+#include "serve/Serve.h"
+
+namespace attn {
+
+/// What a model needs for texts. Without a tokenizer it takes none.
+struct TextModel {
+  attn_model *model = nullptr;
+  attn_tokenizer *tokenizer = nullptr;
+  attn_chat_template *chatTemplate = nullptr; ///< null: there is none
+  Labels labels;
+  ~TextModel() {
+    attn_chat_template_destroy(chatTemplate);
+    attn_tokenizer_destroy(tokenizer);
+  }
+};
+
+/// The models of a server and their entries.
+struct TextService {
+  const Vector<ServedEntry *> &entries;
+  Vector<TextModel *> models;
+  explicit TextService(const Vector<ServedEntry *> &entries) : entries(entries) {}
+  ~TextService() {
+    for (TextModel *model : models)
+      dispose(model);
+  }
+  /// The files of a model; null where there is none.
+  TextModel *of(const attn_model *model) const;
+};
+
+/// What an entry makes of texts.
+enum class TextUse { Vectors, Scores, Writes };
+
+/// The entry that a request is for: the one that its `model` names, or else the first that is of a
+/// use; null, with an error in the exchange, where there is none.
+const ServedEntry *findTextEntry(Exchange &exchange, const Vector<char> &model, TextUse use);
+
+/// Requests at /v1/embeddings; /rerank, /v1/rerank and /v2/rerank; /predict; /v1/completions and
+/// /v1/chat/completions.
+extern const RequestKind embeddingRequests, rerankRequests, predictRequests, completionRequests,
+    chatRequests;
+
+} // namespace attn
+
+/// Opens tokenizers, chat templates and labels: a TextService, or null and an error. Not having any
+/// is no error.
+extern "C" void *attn_serve_texts_open(const attn::ServedModel *models, size_t count,
+                                       const attn::Vector<attn::ServedEntry *> *entries,
+                                       attn::Error *error);
+/// Frees it; null is allowed.
+extern "C" void attn_serve_texts_close(void *service);
+/// The kind of requests at a path; null where it is none of texts.
+extern "C" const attn::RequestKind *attn_serve_texts_kind(const char *path);
