@@ -156,8 +156,6 @@ attn_status HttpServer::listen(const char *address, const HttpLimits &limits, co
   if (!wake || !deadline || !signals[0] || !signals[1])
     return error.outOfMemory("the server");
   event_add(wake, nullptr);
-  event_add(signals[0], nullptr);
-  event_add(signals[1], nullptr);
   evhttp_set_timeout(http, limits.timeout);
   evhttp_set_max_headers_size(http, 16384);
   evhttp_set_max_body_size(http, limits.mostBody);
@@ -190,6 +188,9 @@ int32_t HttpServer::port() const {
 void HttpServer::run(int32_t drain) {
   drainSeconds = drain;
   running = this;
+  // Until here signals end the program at once.
+  event_add(signals[0], nullptr);
+  event_add(signals[1], nullptr);
   event_base_dispatch(base);
   running = nullptr;
 }

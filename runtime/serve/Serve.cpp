@@ -116,8 +116,8 @@ attn_status Server::readKeys(Error &error) {
 attn_status Server::run(const BindWeights &weights, Error &error) {
   if (options.keys && readKeys(error))
     return error.status;
-  if (http.listen(options.listen, {options.mostBody, options.timeout}, {this, onRequest, onAnswer},
-                  error) ||
+  if (http.listen(options.listen, {options.mostBody << 20, options.timeout},
+                  {this, onRequest, onAnswer}, error) ||
       (weights.bind && weights.bind(weights.user, error)) || workers.start(options, http, error))
     return error.status;
   fprintf(stderr, "ready at port %d: %zu entries, %d workers\n", int(http.port()), entries.size(),

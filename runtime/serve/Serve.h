@@ -31,7 +31,7 @@ struct ServeOptions {
   int32_t batchWait = 0;                 ///< milliseconds that a request may wait for others
   const char *keys = nullptr;            ///< a file with an API key a line; null: none is asked for
   int32_t mostQueued = 256;              ///< requests that wait; more are answered with 429
-  int32_t mostBody = 64 << 20;           ///< bytes of a request; more are answered with 413
+  int32_t mostBody = 64;                 ///< MB of a request; more are answered with 413
   int32_t timeout = 30;                  ///< seconds that a connection may be silent
   int32_t drain = 1;                     ///< seconds from SIGTERM until connections are refused
 };

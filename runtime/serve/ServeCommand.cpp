@@ -5,8 +5,17 @@
 #include "main/ServeCommand.h"
 
 #include "serve/Serve.h"
+#include <initializer_list>
 
 using namespace attn;
+
+namespace {
+/// A number on the command line, 0 for none, and what it sets.
+struct Given {
+  int32_t given;
+  int32_t *option;
+};
+} // namespace
 
 extern "C" attn_status attn_main_serve(const Command *command, attn_model *model,
                                        attn_status (*bind)(void *user, Error &error), void *user,
@@ -18,6 +27,12 @@ extern "C" attn_status attn_main_serve(const Command *command, attn_model *model
   options.batchWait = command->batchWait;
   options.workers = command->workers;
   options.threads = command->threads ? command->threads : 1;
+  for (auto [given, option] :
+       {Given{command->mostQueued, &options.mostQueued},
+        Given{command->mostBody, &options.mostBody}, Given{command->idleTimeout, &options.timeout},
+        Given{command->drain, &options.drain}})
+    if (given)
+      *option = given;
   ServedModel served = {model, command->weights, command->tokenizer};
   return serve(&served, 1, options, {user, bind}, *error);
 }

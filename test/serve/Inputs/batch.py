@@ -4,6 +4,7 @@
 usage: batch.py PROGRAM
 """
 import re
+import socket
 import sys
 import threading
 
@@ -27,7 +28,7 @@ names = ["encode", "turned", "mixed"]
 requests = [(name, sample(name)) for name in names for _ in range(40)]
 alone = Server([program, "--weights", "random"], "--batch", "1", "--workers", "1")
 expected = [alone.infer(f"Encoder.{name}", inputs, binary=True) for name, inputs in requests]
-together = Server([program, "--weights", "random"], "--batch-wait", "30", "--workers", "1")
+together = Server([program, "--weights", "random"], "--batch-wait", "300", "--workers", "1")
 wrong = []
 
 
@@ -53,7 +54,7 @@ def ask_wrong():
 
 
 def run(numbers):
-    threads = [threading.Thread(target=ask, args=[number]) for number in numbers] + [threading.Thread(target=ask_wrong) for _ in range(2)]
+    threads = [threading.Thread(target=ask, args=[number]) for number in numbers]
     before = counters(together)
     for thread in threads:
         thread.start()
@@ -64,6 +65,31 @@ def run(numbers):
 
 for name in names:
     computed, runs = run([number for number, request in enumerate(requests) if request[0] == name])
-    print(f"{name}: several in a run: {computed > 2 * runs}")
+    print(f"{name}: several in a run: {computed > 1.5 * runs}")
+threads = [threading.Thread(target=ask, args=[number]) for number in range(40)] + [threading.Thread(target=ask_wrong) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
 computed, runs = counters(alone)
 print(f"alone: one in a run: {computed == runs}, wrong: {wrong}")
+
+# Limits: a body of a megabyte at most, and one request that waits while another is computed.
+small = Server([program, "--weights", "random"], "--max-body", "1", "--max-queue", "1", "--workers", "1", "--drain", "2")
+with socket.create_connection(("127.0.0.1", small.port)) as raw:
+    raw.sendall(b"POST /v2/models/Encoder.turned/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 1048577\r\n\r\n")
+    status = raw.recv(12).decode()
+codes = []
+
+
+def press():
+    codes.append(small.ask("POST", "/v2/models/Encoder.turned/infer", '{"inputs": [{"name": "x", "datatype": "FP32", "shape": [64, 32, 48], "data": ['
+                           + ",".join(["0"] * (64 * 32 * 48)) + ']}, {"name": "scale", "datatype": "FP32", "shape": [32], "data": [' + ",".join(["1"] * 32) + "]}]}")[0])
+
+
+threads = [threading.Thread(target=press) for _ in range(24)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(f"limits: {status}, {sorted(set(codes))}")

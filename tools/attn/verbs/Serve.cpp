@@ -140,7 +140,11 @@ int runServe(const opt::InputArgList &args) {
   for (auto [id, least, most, count] : {std::tuple(OPT_workers, 1, 1024, &options.workers),
                                         std::tuple(OPT_threads, 1, 1024, &options.threads),
                                         std::tuple(OPT_batch, 1, 65536, &options.mostRows),
-                                        std::tuple(OPT_batch_wait, 0, 10000, &options.batchWait)})
+                                        std::tuple(OPT_batch_wait, 0, 10000, &options.batchWait),
+                                        std::tuple(OPT_max_queue, 1, 1000000, &options.mostQueued),
+                                        std::tuple(OPT_max_body, 1, 2047, &options.mostBody),
+                                        std::tuple(OPT_idle_timeout, 1, 86400, &options.timeout),
+                                        std::tuple(OPT_drain, 1, 3600, &options.drain)})
     if (int code = readCount(args, id, least, most, *count))
       return code;
   std::deque<SpecToServe> models;
