@@ -20,7 +20,8 @@ mkdir -p "$build"
 cmake --preset default -B "$build" -DATTN_SANITIZE="$1" "${launcher[@]}" >"$build/configure.log" 2>&1 ||
   { cat "$build/configure.log" >&2; exit 1; }
 tests=(FrontendSyntaxTest FrontendModelTest ImportTest RuntimeTest TextTest)
-ninja -C "$build" "${tests[@]}" attn_main attn_image attn_serve attn_rt
+archives=(attn_main attn_prompt attn_serve_text attn_serve attn_text attn_image attn_rt)
+ninja -C "$build" "${tests[@]}" "${archives[@]}"
 
 # LLVM's allocators are inlined here and there: their marks of what is free would be those of one half alone.
 export ASAN_OPTIONS=allow_user_poisoning=0:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
@@ -40,11 +41,13 @@ link() {
   rm -rf "$folder" && mkdir -p "$folder"
   build/bin/attn compile "$spec" --emit=static -o "$folder/model.a" 2>"$folder/log" || { cat "$folder/log" >&2; return 1; }
   local member
+  local runtime=("${archives[@]/#/$build/lib/attn/lib}")
+  runtime=("${runtime[@]/%/.a}")
   member=$(ar t "$folder/model.a" | head -n 1)
   ar p "$folder/model.a" "$member" >"$folder/model.o"
-  clang++-22 -fsanitize="$1" -fuse-ld=lld "$folder/model.o" "$build/lib/attn/libattn_main.a" -Wl,-u,attn_image_load,-u,attn_main_serve \
-    "$build/lib/attn/libattn_serve.a" "$build/lib/attn/libattn_main.a" "$build/lib/attn/libattn_image.a" "$build/lib/attn/libattn_rt.a" \
-    -l:libevent_extra.a -l:libevent_core.a -l:libpng.a -l:libjpeg.a -l:libz.a -lm -lpthread \
+  clang++-22 -fsanitize="$1" -fuse-ld=lld "$folder/model.o" "${runtime[@]}" \
+    -Wl,-u,attn_image_load,-u,attn_main_serve,-u,attn_serve_texts_open,-u,attn_main_prompt,-u,attn_main_rows \
+    -l:libpcre2-8.a -l:libutf8proc.a -l:libevent_extra.a -l:libevent_core.a -l:libpng.a -l:libjpeg.a -l:libz.a -lm -lpthread \
     "-Wl,--defsym=attn_main_model=${member%.o}" -o "$folder/program"
 }
 
@@ -60,4 +63,8 @@ run test/numeric/decoder.attn "$1" --weights random --bench --entry decode || fa
 # Servers, by requests of test/serve.
 link test/serve/Inputs/small.attn "$1" && /usr/bin/python3 test/serve/Inputs/mistakes.py "$build/model/program" "$build/model" || failed=1
 link examples/fashion-vit/fashion_vit.attn "$1" && /usr/bin/python3 test/serve/Inputs/load.py "$build/model/program" 20 200 || failed=1
+link test/serve/Inputs/encoder.attn "$1" && /usr/bin/python3 test/serve/Inputs/batch.py "$build/model/program" || failed=1
+rm -rf "$build/texts" && mkdir "$build/texts"
+link examples/story/story.attn "$1" &&
+  /usr/bin/python3 test/serve/Inputs/texts.py "$build/texts" examples/story "$build/model/program" || failed=1
 exit $failed

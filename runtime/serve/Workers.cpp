@@ -69,7 +69,8 @@ static constexpr double mostAhead = 0.1;
 /// Whether two parts may be rows of one run.
 static bool areAlike(const Part &a, const Part &b) {
   return a.target == b.target && a.exchange->kind == b.exchange->kind &&
-         a.sizeCount == b.sizeCount && memcmp(a.sizes, b.sizes, a.sizeCount * sizeof *a.sizes) == 0;
+         a.sizeCount == b.sizeCount &&
+         (a.sizeCount == 0 || memcmp(a.sizes, b.sizes, a.sizeCount * sizeof *a.sizes) == 0);
 }
 
 bool Workers::takeParts(Vector<Part *> &batch, double &until) {

@@ -83,8 +83,8 @@ codes = []
 
 
 def press():
-    codes.append(small.ask("POST", "/v2/models/Encoder.turned/infer", '{"inputs": [{"name": "x", "datatype": "FP32", "shape": [64, 32, 48], "data": ['
-                           + ",".join(["0"] * (64 * 32 * 48)) + ']}, {"name": "scale", "datatype": "FP32", "shape": [32], "data": [' + ",".join(["1"] * 32) + "]}]}")[0])
+    codes.append(small.ask("POST", "/v2/models/Encoder.turned/infer", '{"inputs": [{"name": "x", "datatype": "FP32", "shape": [16, 32, 48], "data": ['
+                           + ",".join(["0"] * (16 * 32 * 48)) + ']}, {"name": "scale", "datatype": "FP32", "shape": [32], "data": [' + ",".join(["1"] * 32) + "]}]}")[0])
 
 
 threads = [threading.Thread(target=press) for _ in range(24)]

@@ -2,7 +2,7 @@
 """Texts over HTTP: vectors, scores and classes are those that the command line writes, to the bit, whatever other texts are asked for at
 the same time; completions and chats are its answers, whole and piece by piece; mistakes get messages.
 
-usage: texts.py FOLDER STORY, where FOLDER is a new one and STORY that of the example
+usage: texts.py FOLDER STORY [PROGRAM], where FOLDER is a new one and STORY that of the example; a program of that example is asked for completions alone
 """
 import base64
 import json
@@ -15,7 +15,7 @@ import threading
 import numpy as np
 from server import Server
 
-folder, story = sys.argv[1:]
+folder, story, *given = sys.argv[1:]
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../import"))
 import make  # noqa: E402
 
@@ -174,10 +174,13 @@ def completions():
     shutil.copytree(story, f"{folder}/story")
     with open(f"{folder}/story/chat_template.jinja", "w") as file:
         file.write(TEMPLATE)
-    program = f"{folder}/story/program"
-    run("attn", "compile", f"{story}/story.attn", "--weights", f"{folder}/story", "--embed-weights", "--with-server", "-o", program)
-    server = Server([program])
-    wanted = run(program, "--prompt", PROMPT, "--max-tokens", "30", "--temperature", "0")[:-1]
+    if given:
+        command = [*given, "--weights", f"{folder}/story"]
+    else:
+        command = [f"{folder}/story/program"]
+        run("attn", "compile", f"{story}/story.attn", "--weights", f"{folder}/story", "--embed-weights", "--with-server", "-o", *command)
+    server = Server(command)
+    wanted = run(*command, "--prompt", PROMPT, "--max-tokens", "30", "--temperature", "0")[:-1]
     base = {"prompt": PROMPT, "max_tokens": 30, "temperature": 0}
     status, answer = post(server, "/v1/completions", base)
     choice = answer["choices"][0]
@@ -207,7 +210,7 @@ def completions():
     assert "".join(piece["choices"][0]["delta"].get("content", "") for piece in pieces[:-1]) == said["content"]
     drawn = {"prompt": PROMPT, "max_tokens": 20, "temperature": 1}
     same = [post(server, "/v1/completions", {**drawn, "seed": 7})[1]["choices"][0]["text"] for _ in range(2)]
-    assert same[0] == same[1] == run(program, "--prompt", PROMPT, "--max-tokens", "20", "--temperature", "1", "--seed", "7")[:-1]
+    assert same[0] == same[1] == run(*command, "--prompt", PROMPT, "--max-tokens", "20", "--temperature", "1", "--seed", "7")[:-1]
     assert len({post(server, "/v1/completions", drawn)[1]["choices"][0]["text"] for _ in range(4)}) > 1
 
     # A client that goes away in the middle stops its text; the server goes on.
@@ -263,5 +266,5 @@ def completions():
     print("completions and chats, whole and streamed")
 
 
-for part in (vectors, scores, classes, completions):
+for part in (completions,) if given else (vectors, scores, classes, completions):
     part()
