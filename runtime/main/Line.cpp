@@ -90,12 +90,17 @@ bool Line::appendResult(int64_t width, Vector<char> &to) const {
   } else if (members) {
     isGood = isGood && append(to, Slice(members));
   }
-  for (int64_t i = 0; isGood && i < width && !status; ++i) {
+  return isGood && (status || width == 0 || appendVector(width, to)) && append(to, Slice("}\n"));
+}
+
+bool Line::appendVector(int64_t width, Vector<char> &to) const {
+  bool isGood = append(to, Slice(", \"vector\": ["));
+  for (int64_t i = 0; isGood && i < width; ++i) {
     char value[40];
-    snprintf(value, sizeof value, i ? ", %.9g" : ", \"vector\": [%.9g", double(vector[i]));
-    isGood = append(to, Slice(value)) && (i + 1 < width || to.push(']'));
+    snprintf(value, sizeof value, i ? ", %.9g" : "%.9g", double(vector[i]));
+    isGood = append(to, Slice(value));
   }
-  return isGood && append(to, Slice("}\n"));
+  return isGood && to.push(']');
 }
 
 attn_status attn::keepLabels(Line &line, const attn_tensor &scores, int64_t row,

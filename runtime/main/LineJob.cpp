@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Windows of lines: read on all threads, run in batches of one length, written in their order.
+// Windows of lines, whose results are written in their order.
 #include "main/LineJob.h"
 #include "base/Json.h"
 #include "io/Npy.h"
 #include "main/LineFile.h"
-#include "main/ProgressLine.h"
+#include "main/LineWindow.h"
 #include "main/RowFile.h"
 #include "main/Shard.h"
-#include <atomic>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,12 +21,7 @@ namespace {
 class LineJob {
 public:
   LineJob(const PromptRun &run, const LineWork &work, Error &error)
-      : run(run), command(*run.command), work(work), error(error) {}
-  ~LineJob() {
-    clear();
-    for (attn_context *context : contexts)
-      attn_context_destroy(context);
-  }
+      : run(run), command(*run.command), work(work), error(error), window(run, work, error) {}
   attn_status runAll();
 
 private:
@@ -37,28 +30,12 @@ private:
   attn_status resume();
   attn_status checkLast();
   attn_status countErrors(const char *path, int64_t wanted);
-  attn_status makeContexts();
   attn_status readWindow(int64_t begin, int64_t end);
-  attn_status makeWindow(int64_t only);
-  attn_status sortBatches(int64_t only);
   attn_status keepWindow();
   /// Floats of a vector in a row of results.
   int64_t widthInRow() const { return hasVectors ? 0 : work.width; }
   attn_status finish();
   attn_status sayErrors();
-  /// Calls a function of this job on all threads, or on this one where one has all of them.
-  attn_status onThreads(void (LineJob::*function)(int64_t thread));
-  void readLines(int64_t thread);
-  void makeBatches(int64_t thread);
-  void makeBatch(attn_context &context, Line *const *lines, int64_t count);
-  void fail(Line &line, Error &problem);
-  void showProgress();
-  void clear();
-
-  /// Lines of one length, places in `order`.
-  struct Batch {
-    size_t begin, end;
-  };
 
   const PromptRun &run;
   const Command &command;
@@ -72,34 +49,13 @@ private:
   bool hasVectors = false; ///< in a file of their own, not in rows
   bool isPrinted = false;  ///< rows go to standard output
   RowFile results, vectors;
-  bool isFinished = false;         ///< by a run before
-  Vector<attn_context *> contexts; ///< one for each thread; none where one has all of them
-  // Of the window:
-  Vector<char> bytes;
+  bool isFinished = false; ///< by a run before
+  Vector<char> bytes;      ///< of the window
   Vector<Slice> sources;
-  Vector<Line> lines;
-  Vector<Line *> order;
-  Vector<Batch> batches;
-  Vector<float> values;
-  void (LineJob::*function)(int64_t thread) = nullptr;
-  std::atomic<size_t> next{0};
-  std::atomic<int64_t> made{0};
-  ProgressLine progress;
-  double begun = 0;    ///< the second of the first line
-  int64_t begunAt = 0; ///< lines that were there then
+  LineWindow window;
 };
 
 } // namespace
-
-void LineJob::clear() {
-  for (Line &line : lines) {
-    if (line.owned)
-      work.release(line.owned);
-    attn_message_free(line.message);
-    free(line.members);
-  }
-  lines.clear();
-}
 
 /// One file of results, or standard output.
 static bool isOneFile(const char *path) {
@@ -224,13 +180,19 @@ attn_status LineJob::resume() {
   return rows > 0 && countErrors(results.part(), rows) ? error.status : ATTN_OK;
 }
 
+attn_status LineJob::readWindow(int64_t begin, int64_t end) {
+  input.seek(first + begin);
+  return input.read(end - begin, bytes, sources, error) ? error.status
+                                                        : window.read(sources, first + begin + 1);
+}
+
 /// The last row of a run before has to be what its line gives.
 attn_status LineJob::checkLast() {
   int64_t last = done - 1, begin = last - last % work.window;
   Vector<char> there, wanted;
-  if (readWindow(begin, done) || makeWindow(last - begin) || results.readLast(there, error))
+  if (readWindow(begin, done) || window.makeOne(last - begin) || results.readLast(there, error))
     return error.status;
-  const Line &line = lines[size_t(last - begin)];
+  const Line &line = window.lines()[size_t(last - begin)];
   if (!line.appendResult(widthInRow(), wanted))
     return error.outOfMemory("a row");
   bool isSame = Slice(there) == Slice(wanted);
@@ -253,164 +215,9 @@ attn_status LineJob::checkLast() {
   return error.status;
 }
 
-attn_status LineJob::makeContexts() {
-  // One line takes a thread at most where there are enough of them.
-  int64_t threads = run.context->team.size();
-  bool areMany = command.gpu < 0 && threads > 1 && count - done >= 2 * threads;
-  if (!contexts.resize(areMany ? size_t(threads) : 0))
-    return error.outOfMemory("contexts");
-  char *message = nullptr;
-  for (attn_context *&context : contexts)
-    if (attn_status status = attn_context_create(run.context->model, 1, &context, &message)) {
-      error.take(status, message);
-      attn_message_free(message);
-      return status;
-    }
-  return ATTN_OK;
-}
-
-attn_status LineJob::onThreads(void (LineJob::*newFunction)(int64_t thread)) {
-  next.store(0);
-  if (contexts.empty()) {
-    (this->*newFunction)(0);
-    return ATTN_OK;
-  }
-  function = newFunction;
-  if (!run.context->team.prepare())
-    return error.set(ATTN_OUT_OF_MEMORY, "R0402", "the system gives no %d threads",
-                     int(run.context->team.size()));
-  run.context->team.run(
-      [](void *self, int64_t thread) {
-        auto &job = *static_cast<LineJob *>(self);
-        (job.*job.function)(thread);
-      },
-      this);
-  return ATTN_OK;
-}
-
-/// Writes down what is wrong with a line.
-void LineJob::fail(Line &line, Error &problem) {
-  line.length = -1;
-  line.status = problem.report(&line.message);
-}
-
-void LineJob::readLines(int64_t) {
-  for (size_t i; (i = next.fetch_add(1)) < lines.size();) {
-    Error problem;
-    if (work.read(work.self, lines[i], problem))
-      fail(lines[i], problem);
-  }
-}
-
-attn_status LineJob::readWindow(int64_t begin, int64_t end) {
-  clear();
-  input.seek(first + begin);
-  if (input.read(end - begin, bytes, sources, error))
-    return error.status;
-  if (!lines.resize(sources.size()) || !values.resize(size_t((end - begin) * work.width)))
-    return error.outOfMemory("lines");
-  for (size_t i = 0; i < lines.size(); ++i) {
-    lines[i].source = sources[i];
-    lines[i].number = first + begin + int64_t(i) + 1;
-    lines[i].vector = work.width > 0 ? values.data() + i * size_t(work.width) : nullptr;
-  }
-  return onThreads(&LineJob::readLines);
-}
-
-/// The longest first, so that threads end together; else in their order.
-static int byLength(const void *left, const void *right) {
-  const Line &one = **static_cast<Line *const *>(left),
-             &other = **static_cast<Line *const *>(right);
-  if (one.length != other.length)
-    return one.length > other.length ? -1 : 1;
-  return one.number < other.number ? -1 : one.number > other.number;
-}
-
-/// Cuts the lines that are right into batches; with `only` that of this line alone is left.
-attn_status LineJob::sortBatches(int64_t only) {
-  order.clear();
-  batches.clear();
-  for (Line &line : lines)
-    if (line.length >= 0 && !order.push(&line))
-      return error.outOfMemory("lines");
-  if (!order.empty())
-    qsort(order.data(), order.size(), sizeof(Line *), byLength);
-  for (size_t begin = 0, end; begin < order.size(); begin = end) {
-    bool isAsked = only < 0;
-    int64_t length = order[begin]->length, fitting = work.mostLength / (length > 0 ? length : 1);
-    auto most = size_t(fitting < 1 ? 1 : fitting < work.most ? fitting : work.most);
-    for (end = begin; end < order.size() && end - begin < most && order[end]->length == length;
-         ++end)
-      isAsked |= only >= 0 && order[end] == &lines[size_t(only)];
-    if (isAsked && !batches.push({begin, end}))
-      return error.outOfMemory("batches");
-  }
-  return ATTN_OK;
-}
-
-static bool isFinite(const float *values, int64_t count) {
-  bool isGood = true;
-  for (int64_t i = 0; i < count; ++i)
-    isGood &= std::isfinite(values[i]);
-  return isGood;
-}
-
-void LineJob::makeBatch(attn_context &context, Line *const *batch, int64_t size) {
-  Error problem;
-  if (!work.make(work.self, context, batch, size, problem)) {
-    for (int64_t i = 0; i < size; ++i)
-      if (!isFinite(batch[i]->vector, work.width)) {
-        Error wrong;
-        wrong.set(ATTN_BAD_INPUT, "R0209", "its vector holds what is no number");
-        fail(*batch[i], wrong);
-      }
-    return;
-  }
-  if (size == 1) {
-    fail(*batch[0], problem);
-    return;
-  }
-  for (int64_t i = 0; i < size; ++i) // which of them it is
-    makeBatch(context, batch + i, 1);
-}
-
-void LineJob::makeBatches(int64_t thread) {
-  attn_context &context = contexts.empty() ? *run.context : *contexts[size_t(thread)];
-  for (size_t i; (i = next.fetch_add(1)) < batches.size();) {
-    auto size = int64_t(batches[i].end - batches[i].begin);
-    makeBatch(context, order.data() + batches[i].begin, size);
-    made.fetch_add(size);
-    if (thread == 0)
-      showProgress();
-  }
-}
-
-attn_status LineJob::makeWindow(int64_t only) {
-  made.store(0);
-  return sortBatches(only) ? error.status : onThreads(&LineJob::makeBatches);
-}
-
-void LineJob::showProgress() {
-  if (!progress.isDue())
-    return;
-  int64_t now = done + made.load();
-  double seconds = secondsNow() - begun;
-  double rate = double(now - begunAt) / (seconds > 1e-3 ? seconds : 1e-3);
-  double left = double(count - now) / (rate > 1e-9 ? rate : 1e-9);
-  Text time;
-  if (left >= 5400)
-    time.append("%.1f h", left / 3600);
-  else if (left >= 90)
-    time.append("%.0f min", left / 60);
-  else
-    time.append("%.0f s", left);
-  progress.show("%lld of %lld lines, %.*f a second, %s left", static_cast<long long>(now),
-                static_cast<long long>(count), rate < 10 ? 2 : 0, rate, time.c_str());
-}
-
 attn_status LineJob::keepWindow() {
   Vector<char> rows;
-  for (const Line &line : lines) {
+  for (const Line &line : window.lines()) {
     if (line.status && line.status != ATTN_BAD_INPUT && line.status != ATTN_IO) {
       error.take(line.status, line.message);
       error.note("`%s:%lld`", command.lines, static_cast<long long>(line.number));
@@ -419,22 +226,22 @@ attn_status LineJob::keepWindow() {
     failures += line.status != ATTN_OK;
     if (!line.appendResult(widthInRow(), rows))
       return error.outOfMemory("rows");
-    for (int64_t i = 0; line.status && i < work.width; ++i)
-      line.vector[i] = NAN;
   }
+  auto made = int64_t(window.lines().size());
+  const Vector<float> &values = window.values();
   if (hasVectors && vectors.append(reinterpret_cast<const char *>(values.data()),
-                                   values.size() * sizeof(float), int64_t(lines.size()), error))
+                                   values.size() * sizeof(float), made, error))
     return error.status;
   if (!isPrinted)
-    return results.append(rows.data(), rows.size(), int64_t(lines.size()), error);
-  progress.erase();
+    return results.append(rows.data(), rows.size(), made, error);
+  window.hideProgress();
   if (fwrite(rows.data(), 1, rows.size(), stdout) == rows.size() && fflush(stdout) == 0)
     return ATTN_OK;
   return error.set(ATTN_IO, "R0502", "cannot write to standard output: %s", strerror(errno));
 }
 
 attn_status LineJob::finish() {
-  progress.erase();
+  window.hideProgress();
   if (!isFinished) {
     if (input.checkUnchanged(error) || isPrinted)
       return error.status ? error.status : sayErrors();
@@ -466,12 +273,12 @@ attn_status LineJob::runAll() {
     return error.status;
   if (isFinished)
     return finish();
-  if ((!isPrinted && resume()) || run.bind(run) || makeContexts() || (done > 0 && checkLast()))
+  if ((!isPrinted && resume()) || run.bind(run) || window.begin(done, count) ||
+      (done > 0 && checkLast()))
     return error.status;
-  begun = secondsNow(), begunAt = done;
   while (done < count) {
     int64_t end = count - done < work.window ? count : done + work.window;
-    if (readWindow(done, end) || makeWindow(-1) || keepWindow())
+    if (readWindow(done, end) || window.make() || keepWindow())
       return error.status;
     done = end;
   }

@@ -34,6 +34,8 @@ struct Line {
   /// Appends the row of results: the id, then the error or the members and, in the row, a vector of
   /// `width` floats. False where memory is lacking.
   bool appendResult(int64_t width, Vector<char> &to) const;
+  /// Appends its vector of `width` floats as a member: `, "vector": [...]`. False as there.
+  bool appendVector(int64_t width, Vector<char> &to) const;
 };
 
 /// How lines become results. Functions are called by several threads, each with lines and a

@@ -5,70 +5,62 @@
 
 using namespace attn;
 
-namespace {
+attn_status TextLines::read(Line &line, Error &error) const {
+  LineFields fields;
+  if (!arePlain && line.read("text", fields, error))
+    return error.status;
+  auto *tokens = create<attn_tokens>();
+  if (!tokens)
+    return error.outOfMemory("tokens");
+  line.owned = tokens;
+  *tokens = {};
+  Slice text = arePlain ? line.source : Slice(fields.text);
+  const char *pair = fields.pair.empty() ? "" : fields.pair.data();
+  char *message = nullptr;
+  attn_status status = attn_text_tokens(run.model, run.entry, &tokenizer, text.data, text.size,
+                                        fields.hasPair ? pair : nullptr, fields.pair.size(),
+                                        run.command->truncates, tokens, &message);
+  if (status)
+    error.take(status, message);
+  attn_message_free(message);
+  line.length = tokens->count;
+  return status;
+}
 
-/// What lines of texts need.
-struct TextLines {
-  const PromptRun &run;
-  const attn_tokenizer &tokenizer;
-  int64_t width; ///< of a row
-  bool hasLabels;
-
-  attn_status read(Line &line, Error &error) const {
-    LineFields fields;
-    if (attn_status status = line.read("text", fields, error))
-      return status;
-    auto *tokens = create<attn_tokens>();
-    if (!tokens)
-      return error.outOfMemory("tokens");
-    line.owned = tokens;
-    *tokens = {};
-    const char *pair = fields.pair.empty() ? "" : fields.pair.data();
-    char *message = nullptr;
-    attn_status status =
-        attn_text_tokens(run.model, run.entry, &tokenizer, fields.text.data(), fields.text.size(),
-                         fields.hasPair ? pair : nullptr, fields.pair.size(),
-                         run.command->truncates, tokens, &message);
-    if (status)
-      error.take(status, message);
-    attn_message_free(message);
-    line.length = tokens->count;
-    return status;
-  }
-
-  attn_status make(attn_context &context, Line *const *lines, int64_t count, Error &error) const {
-    Vector<const attn_tokens *> texts;
-    for (int64_t i = 0; i < count; ++i)
-      if (!texts.push(static_cast<attn_tokens *>(lines[i]->owned)))
-        return error.outOfMemory("texts");
-    float *values = nullptr;
-    int64_t found = 0;
-    char *message = nullptr;
-    attn_status status =
-        attn_text_rows(&context, run.entry, texts.data(), count, &values, &found, &message);
-    if (status)
-      error.take(status, message);
-    attn_message_free(message);
-    attn_tensor rows = {values, ATTN_F32, 2, {count, width}, nullptr, 0, 0};
-    for (int64_t i = 0; i < count && !status; ++i)
-      if (hasLabels)
-        status = keepLabels(*lines[i], rows, i, *run.labels, error);
-      else
-        memcpy(lines[i]->vector, values + i * width, size_t(width) * sizeof(float));
-    free(values);
-    return status;
-  }
-};
-
-} // namespace
+attn_status TextLines::make(attn_context &context, Line *const *lines, int64_t count,
+                            Error &error) const {
+  Vector<const attn_tokens *> texts;
+  for (int64_t i = 0; i < count; ++i)
+    if (!texts.push(static_cast<attn_tokens *>(lines[i]->owned)))
+      return error.outOfMemory("texts");
+  float *values = nullptr;
+  int64_t found = 0;
+  char *message = nullptr;
+  attn_status status =
+      attn_text_rows(&context, run.entry, texts.data(), count, &values, &found, &message);
+  if (status)
+    error.take(status, message);
+  attn_message_free(message);
+  if (!status && found != width)
+    status = error.set(ATTN_INVALID_ARGUMENT, "U0003",
+                       "entry `%s` gives rows whose length depends on the text",
+                       run.model->tables->entries[run.entry].name);
+  attn_tensor rows = {values, ATTN_F32, 2, {count, width}, nullptr, 0, 0};
+  for (int64_t i = 0; i < count && !status; ++i)
+    if (hasLabels)
+      status = keepLabels(*lines[i], rows, i, *run.labels, error);
+    else
+      memcpy(lines[i]->vector, values + i * width, size_t(width) * sizeof(float));
+  free(values);
+  return status;
+}
 
 /// The most that an axis is.
 static int64_t boundOf(const attn_abi_model &tables, const attn_abi_axis &axis) {
   return axis.offset + (axis.dim < 0 ? 0 : axis.scale * tables.dims[axis.dim].value);
 }
 
-attn_status attn::runTextLines(const PromptRun &run, const attn_tokenizer &tokenizer,
-                               Error &error) {
+attn_status TextLines::prepare(const Labels *labels, LineWork &work, Error &error) {
   const attn_abi_model &tables = *run.model->tables;
   const attn_abi_entry &entry = tables.entries[run.entry];
   attn_tokens tokens = {};
@@ -80,14 +72,13 @@ attn_status attn::runTextLines(const PromptRun &run, const attn_tokenizer &token
   attn_tokens_free(&tokens);
   if (error.status)
     return error.status;
-  int64_t width = boundOf(tables, entry.outputs[0].axes[1]);
-  TextLines texts{run, tokenizer, width, run.labels->size() == width};
-  LineWork work;
-  work.width = texts.hasLabels ? 0 : width;
+  width = boundOf(tables, entry.outputs[0].axes[1]);
+  hasLabels = labels && labels->size() == width;
+  work.width = hasLabels ? 0 : width;
   for (int32_t i = 0; i < entry.inputCount; ++i)
     if (entry.inputs[i].rank == 2)
       work.most = boundOf(tables, entry.inputs[i].axes[0]);
-  work.self = &texts;
+  work.self = this;
   work.window = 2048;
   work.mostLength = 2048; // tokens; more make a run no faster
   work.read = [](void *self, Line &line, Error &problem) {
@@ -101,5 +92,12 @@ attn_status attn::runTextLines(const PromptRun &run, const attn_tokenizer &token
                  Error &problem) {
     return static_cast<TextLines *>(self)->make(context, lines, count, problem);
   };
-  return runLines(run, work, error);
+  return ATTN_OK;
+}
+
+attn_status attn::runTextLines(const PromptRun &run, const attn_tokenizer &tokenizer,
+                               Error &error) {
+  TextLines texts{run, tokenizer};
+  LineWork work;
+  return texts.prepare(run.labels, work, error) ? error.status : runLines(run, work, error);
 }

@@ -178,7 +178,9 @@ attn_status Prompt::runChat() {
   return error.status;
 }
 
-attn_status Prompt::embed() { return embedTexts(run, *tokenizer, Slice(prompt), error); }
+attn_status Prompt::embed() {
+  return openTokenizer() ? error.status : embedTexts(run, *tokenizer, error);
+}
 
 attn_status Prompt::runLines() {
   if (attn_status status = openTokenizer())
@@ -192,7 +194,9 @@ attn_status Prompt::answer() {
   const Command &command = *run.command;
   if (command.lines)
     return runLines();
-  bool isChat = command.isChat, isVector = command.isEmbed || command.isPairs;
+  if (command.isEmbed || command.isPairs)
+    return embed();
+  bool isChat = command.isChat;
   auto inTurn = [&](std::initializer_list<Step> steps) {
     for (Step step : steps)
       if (attn_status status = (this->*step)())
@@ -200,15 +204,14 @@ attn_status Prompt::answer() {
     return ATTN_OK;
   };
   attn_status status =
-      isChat     ? inTurn({&Prompt::openTokenizer, &Prompt::openTemplate, &Prompt::openText})
-      : isVector ? inTurn({&Prompt::openTokenizer, &Prompt::readPrompt})
-                 : inTurn({&Prompt::openTokenizer, &Prompt::openText, &Prompt::readPrompt,
-                           &Prompt::takePrompt});
+      isChat ? inTurn({&Prompt::openTokenizer, &Prompt::openTemplate, &Prompt::openText})
+             : inTurn({&Prompt::openTokenizer, &Prompt::openText, &Prompt::readPrompt,
+                       &Prompt::takePrompt});
   if (status == ATTN_OK)
     status = run.bind(run);
   if (status)
     return status;
-  return isChat ? runChat() : isVector ? embed() : generate();
+  return isChat ? runChat() : generate();
 }
 
 extern "C" attn_status attn_main_prompt(const PromptRun *run) { return Prompt(*run).answer(); }

@@ -113,6 +113,8 @@ def main():
     one = f"{folder}/one.npy"
     run(program, "--embed", "--prompt", LINES[1], "--output", f"embedding={one}")
     assert (np.load(one)[0] == got[1]).all()
+    run(program, "--embed", "--prompt", LINES[1].replace(" ", "\n"), "--output", f"embedding={one}")
+    assert (np.load(one)[0] == got[1]).all(), "a prompt of several lines is one text"
 
     cosines = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(got[::2].astype(float), got[1::2].astype(float))]
     said = [float(line) for line in run(program, "--pairs", "--file", "-", text="\n".join(LINES)).split()]

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times a job of many short texts, through a sentence encoder of MiniLM's shape with random weights: `--embed`, which runs one text after the other on each thread, `--lines`, which runs those of one length together, and ONNX Runtime on the same graph and batches of one length.
+"""Times a job of many short texts, through a sentence encoder of MiniLM's shape with random weights: `--embed`, from lines of plain text to one file of vectors, `--lines`, from lines of JSON to a folder of results, and ONNX Runtime on the same graph. All of them run texts of one length together.
 
 Both of attn's are whole processes, with reading, tokens and writing; ONNX Runtime's time is that of its batches alone, of which it gets the tokens. It runs in one session of all threads and in one session a thread, in two ways to write attention; the fastest counts. It cannot be held to a level.
 
@@ -125,10 +125,10 @@ class Sides:
         after = os.times()
         return time.monotonic() - begin, after.children_user + after.children_system - before.children_user - before.children_system
 
-    def one_by_one(self, threads):
-        return self.timed(threads, "--embed", "--file", self.path("lines.txt"), "--output", "embedding=" + self.path("one.npy"))
+    def embed(self, threads):
+        return self.timed(threads, "--embed", "--file", self.path("lines.txt"), "--output", "embedding=" + self.path("embed.npy"))
 
-    def together(self, threads):
+    def as_lines(self, threads):
         return self.timed(threads, "--lines", self.path("lines.jsonl"), "--output", self.path("out"))
 
     def peer(self, variant, most, sessions):
@@ -159,8 +159,8 @@ class Sides:
 
 def measure(sides, options, threads, hasPeer):
     """Seconds of all turns, of the clock and of CPUs, by side; of ONNX Runtime those of its fastest form."""
-    sides.together(threads)
-    own = {"--embed": sides.one_by_one, "--lines": sides.together}
+    sides.as_lines(threads)
+    own = {"--embed": sides.embed, "--lines": sides.as_lines}
     forms = {}
     if hasPeer:
         for variant in ("mha-packed", "attention"):
@@ -175,7 +175,7 @@ def measure(sides, options, threads, hasPeer):
         names = list(own)[turn % len(own):] + list(own)[:turn % len(own)]
         for name in names:
             times[name].append(own[name](threads))
-    if (np.load(sides.path("one.npy")) != np.load(sides.path("out/vectors.npy"))).any():
+    if (np.load(sides.path("embed.npy")) != np.load(sides.path("out/vectors.npy"))).any():
         raise Failure(DIFFERENT, "`--embed` and `--lines` differ")
     return times
 
