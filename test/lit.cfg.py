@@ -65,6 +65,13 @@ for feature, package in (("javascript-library", "@huggingface/transformers"), ("
             config.substitutions.append(("%" + feature.replace("-", "_"), folder))
             break
 
+# Services that tests start themselves (tools/setup.sh): the system's, or those unpacked in the build folder.
+services = os.path.join(config.attn_build, "services", "usr")
+paths = [config.environment["PATH"], *(os.path.join(folder, name) for folder in (services, "/usr") for name in ("bin", "sbin"))]
+config.substitutions.append(("%with_services", f"env PATH={os.pathsep.join(paths)} LD_LIBRARY_PATH={services}/lib/x86_64-linux-gnu"))
+if all(shutil.which(name, path=os.pathsep.join(paths)) for name in ("haproxy", "nginx", "openssl")):
+    config.available_features.add("proxies")
+
 # Roots of Debian, and who may change to them (tools/setup.sh).
 if os.geteuid() == 0:
     config.available_features.add("root")

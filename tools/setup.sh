@@ -32,6 +32,33 @@ install_libraries() {
   fi
 }
 
+# Services that tests start themselves: unpacked, not installed, since the packages start them at once and with the machine.
+services=(haproxy nginx)
+
+unpack_services() {
+  if [[ $what != tests ]] || [[ $(cat build/services/packages 2>/dev/null) == "${services[*]}" ]]; then
+    return
+  fi
+  echo "setup: unpacking ${services[*]} into build/services"
+  local part=build/services.part packages package
+  rm -rf "$part" build/services
+  mkdir -p "$part/archives"
+  # With what they need and the system lacks.
+  packages=$(apt-get install -s --no-install-recommends "${services[@]}" | sed -n 's/^Inst \([^ ]*\).*/\1/p')
+  # shellcheck disable=SC2086
+  if (cd "$part/archives" && apt-get download -qq -o APT::Sandbox::User=root $packages >/dev/null); then
+    for package in "$part"/archives/*.deb; do
+      dpkg-deb -x "$package" "$part"
+    done
+    rm -r "$part/archives"
+    echo "${services[*]}" >"$part/packages"
+    mv "$part" build/services
+  else
+    rm -r "$part"
+    echo "setup: they could not be fetched, so their tests are left out"
+  fi
+}
+
 # A root of Debian with a C compiler and CMake, where the package is installed for a test. Without a way to make one, and
 # for people other than root, that test is left out. A root of Debian 13 ($ATTN_ROOTS="bookworm trixie") is tested, too.
 make_roots() {
@@ -80,6 +107,8 @@ tests_packages=(
   parallel
   # the page of attn explore
   chromium
+  # examples/serve
+  openssl
   # a system to install the package on
   mmdebstrap
 )
@@ -96,6 +125,7 @@ for package in "${packages[@]}"; do
 done
 if ((${#missing[@]} == 0)); then
   install_libraries
+  unpack_services
   make_roots
   echo "setup: everything is installed"
   exit 0
@@ -117,5 +147,6 @@ fi
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 install_libraries
+unpack_services
 make_roots
 echo "setup: done"

@@ -14,11 +14,11 @@ DATATYPES = {"FP32": "<f4", "FP16": "<f2", "FP64": "<f8", "INT32": "<i4", "INT64
 
 
 class Server:
-    """Runs `command --serve 127.0.0.1:0`, or with `listen` in the place of `--serve`; its log is at hand when it has ended."""
+    """Runs `command --serve 127.0.0.1:0`, or with `listen` and `address` in the place of these; its log is at hand when it has ended."""
 
-    def __init__(self, command, *options, listen="--serve"):
+    def __init__(self, command, *options, listen="--serve", address="127.0.0.1:0"):
         self.log = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen([*command, listen, "127.0.0.1:0", *options], stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([*command, listen, address, *options], stderr=subprocess.PIPE, text=True)
         atexit.register(self.process.kill)  # a test that fails leaves none
         line = self.process.stderr.readline()
         while line.startswith(("warning", "note")):
