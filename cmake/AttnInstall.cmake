@@ -24,6 +24,13 @@ install(FILES ${PROJECT_BINARY_DIR}/package/AttnConfig.cmake ${PROJECT_BINARY_DI
   cmake/package/AttnAddModel.cmake DESTINATION lib/cmake/Attn)
 install(FILES ${PROJECT_BINARY_DIR}/package/attn.pc DESTINATION lib/pkgconfig)
 
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/attn.1
+  COMMAND attn --manual >${PROJECT_BINARY_DIR}/attn.1
+  DEPENDS attn
+  COMMENT "Writing the manual page")
+add_custom_target(AttnManual ALL DEPENDS ${PROJECT_BINARY_DIR}/attn.1)
+install(FILES ${PROJECT_BINARY_DIR}/attn.1 DESTINATION share/man/man1)
+
 # The terms of all that is in it, and its bill of materials.
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/attn.spdx.json
   COMMAND attn inspect --spdx >${PROJECT_BINARY_DIR}/attn.spdx.json

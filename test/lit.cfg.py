@@ -42,8 +42,9 @@ if config.attn_tests_aarch64 and shutil.which("qemu-aarch64"):
     config.substitutions.append(("%qemu", "qemu-aarch64 -L /usr/aarch64-linux-gnu"))
     if os.path.exists(os.path.join(config.attn_build, "lib", "attn", "aarch64-linux-gnu", "libattn_text.a")):
         config.available_features.add("aarch64-text")
-if shutil.which("ctags"):
-    config.available_features.add("ctags")
+for name in ("ctags", "groff"):
+    if shutil.which(name):
+        config.available_features.add(name)
 
 # Real checkpoints and vocabularies, which lie beside the repository where there are any.
 weights = os.path.join(config.attn_source, "..", "shared", "weights")

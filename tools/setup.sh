@@ -109,6 +109,8 @@ tests_packages=(
   chromium
   # examples/serve
   openssl
+  # the manual page
+  groff-base
   # a system to install the package on
   mmdebstrap
 )

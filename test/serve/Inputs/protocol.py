@@ -123,7 +123,7 @@ def check_model(client, library, folder, model, generator):
     for tensor in described["inputs"]:
         dtype = np.dtype(DTYPES[tensor["datatype"]])
         shape = [2 if size == -1 else size for size in tensor["shape"]]
-        array = (generator.standard_normal(shape) if dtype.kind == "f" else generator.integers(1, 3, shape)).astype(dtype)
+        array = (generator.standard_normal(shape) if dtype.kind == "f" else generator.integers(0, 2, shape) if len(shape) > 1 else np.ones(shape)).astype(dtype)
         np.save(folder / f"{tensor['name']}.npy", array)
         options += ["--input", f"{tensor['name']}={folder}/{tensor['name']}.npy"]
         inputs.append({"name": tensor["name"], "shape": shape, "datatype": tensor["datatype"], "data": array.tolist()})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The arguments of a command to a verb with its options; help, and errors that name the nearest
-// verb or option.
+// The arguments of a command to a verb with its options; help, the manual page, and errors that
+// name the nearest verb or option.
 #include "Options.h"
 
 #include "Report.h"
@@ -118,14 +118,24 @@ int unknownOption(StringRef text, const OptTable::SubCommand &verb) {
   return fail(Usage, "`attn " + Twine(verb.Name) + "` has no option `" + name + "`", help);
 }
 
+constexpr StringRef summary = "Compiles short specs of transformers to native code.";
+constexpr std::pair<ExitCode, StringRef> exitCodes[] = {
+    {Ok, "ok"},
+    {BadInput, "wrong input"},
+    {Usage, "wrong options"},
+    {Differs, "a comparison failed"},
+    {Environment, "environment"},
+    {Internal, "internal error"},
+};
+
 void printVerbs() {
-  outs() << "usage: attn VERB ... (`attn VERB --help` says more)\n\n"
-            "Compiles short specs of transformers to native code.\n\n";
+  outs() << "usage: attn VERB ... (`attn VERB --help` says more)\n\n" << summary << "\n\n";
   for (StringRef name : verbOrder)
     outs() << "  " << left_justify(name, 10) << findVerb(name)->HelpText << '\n';
-  outs() << "\n  --version prints the version\n\n"
-            "exit codes: 0 ok, 1 wrong input, 2 wrong options, 3 a comparison failed, "
-            "4 environment, 70 internal error\n";
+  outs() << "\n  --version prints the version\n\nexit codes: ";
+  interleave(
+      exitCodes, outs(), [](auto &row) { outs() << int(row.first) << ' ' << row.second; }, ", ");
+  outs() << '\n';
 }
 
 /// A text of the table, in which `{targets}` stands for all levels and chips, and `{precisions}`
@@ -183,6 +193,85 @@ void printOptions(const OptTable::SubCommand &verb, bool isAll) {
   }
   if (hasHidden)
     outs() << "\n`attn " << verb.Name << " --help-all` prints those for developers of Attn, too\n";
+}
+
+/// A text as troff prints it: what stands in backticks is bold.
+std::string toTroff(StringRef text) {
+  std::string made;
+  bool isBold = false;
+  for (char letter : text)
+    switch (letter) {
+    case '`':
+      isBold = !isBold;
+      made += isBold ? "\\fB" : "\\fR";
+      break;
+    case '\\':
+      made += "\\e";
+      break;
+    case '-':
+      made += "\\-";
+      break;
+    case '~':
+      made += "\\(ti";
+      break;
+    case '^':
+      made += "\\(ha";
+      break;
+    case '\'':
+      made += "\\(aq";
+      break;
+    default:
+      made += letter;
+    }
+  return StringRef(made).starts_with(".") ? "\\&" + made : made;
+}
+
+/// A paragraph of the manual page, under what it explains.
+void printEntry(StringRef name, StringRef rest, const Twine &text) {
+  outs() << ".TP\n\\fB" << toTroff(name) << "\\fR" << toTroff(rest) << '\n'
+         << toTroff(text.str()) << ".\n";
+}
+
+/// An option, and which verbs take it.
+void printManualOption(const OptTable::Info &info) {
+  std::string verbs;
+  for (StringRef name : verbOrder)
+    if (info.hasSubCommands() && belongsTo(info, findVerb(name)))
+      verbs += (verbs.empty() ? " (`" : ", `") + name.str() + "`";
+  std::string value;
+  if (info.MetaVar)
+    value = (info.Kind == Option::JoinedClass ? "" : " ") + std::string(info.MetaVar);
+  printEntry(spelling(info), value, fill(info.HelpText) + (verbs.empty() ? "" : verbs + ")"));
+}
+
+/// `attn --manual`: the page attn(1), in the macros of man(7).
+void printManual() {
+  outs() << ".TH ATTN 1 \"\" \"attn " << compilerVersion() << "\" \"User Commands\"\n.ad l\n.nh\n"
+         << ".SH NAME\nattn \\- compiler of transformers to native code\n"
+         << ".SH SYNOPSIS\n\\fBattn\\fR \\fIVERB\\fR ...\n.br\n"
+         << "\\fBattn\\fR [\\fIVERB\\fR] \\fB\\-\\-help\\fR\n"
+         << ".br\n\\fBattn \\-\\-version\\fR\n.SH DESCRIPTION\n"
+         << toTroff(summary) << "\n.SH VERBS\n";
+  for (StringRef name : verbOrder) {
+    const OptTable::SubCommand &verb = *findVerb(name);
+    printEntry(verb.Usage, "", verb.HelpText);
+  }
+  outs() << ".SH OPTIONS\nEach option says in parentheses which verbs take it.\n";
+  for (const OptTable::Info *group : sortedGroups()) {
+    bool isEmpty = true;
+    for (const OptTable::Info &info : infoTable) {
+      bool isOfGroup = info.GroupID == group->ID && info.HelpText && isSpelledOption(info);
+      if (!isOfGroup || info.Flags & HelpHidden)
+        continue;
+      if (isEmpty)
+        outs() << ".SS " << toTroff(group->HelpText) << '\n';
+      isEmpty = false;
+      printManualOption(info);
+    }
+  }
+  outs() << ".SH EXIT STATUS\n";
+  for (auto &[code, text] : exitCodes)
+    printEntry(std::to_string(code), "", text);
 }
 
 /// All values of an option; none where these are not a list.
@@ -255,6 +344,11 @@ CommandLine parseCommandLine(ArrayRef<const char *> arguments) {
   StringRef first = arguments.front();
   if (first == "--version") {
     outs() << "attn " << compilerVersion() << '\n';
+    line.exitCode = Ok;
+    return line;
+  }
+  if (first == "--manual") {
+    printManual();
     line.exitCode = Ok;
     return line;
   }
