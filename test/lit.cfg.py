@@ -68,10 +68,12 @@ for feature, package in (("javascript-library", "@huggingface/transformers"), ("
 
 # Services that tests start themselves (tools/setup.sh): the system's, or those unpacked in the build folder.
 services = os.path.join(config.attn_build, "services", "usr")
+libraries = os.path.join(services, "lib", "x86_64-linux-gnu")
 paths = [config.environment["PATH"], *(os.path.join(folder, name) for folder in (services, "/usr") for name in ("bin", "sbin"))]
-config.substitutions.append(("%with_services", f"env PATH={os.pathsep.join(paths)} LD_LIBRARY_PATH={services}/lib/x86_64-linux-gnu"))
-if all(shutil.which(name, path=os.pathsep.join(paths)) for name in ("haproxy", "nginx", "openssl")):
-    config.available_features.add("proxies")
+config.substitutions.append(("%with_services", f"env PATH={os.pathsep.join(paths)} LD_LIBRARY_PATH={libraries}:{libraries}/slurm-wlm"))
+for feature, names in (("proxies", ("haproxy", "nginx", "openssl")), ("slurm", ("slurmctld-wlm", "slurmd-wlm", "sbatch", "munged"))):
+    if all(shutil.which(name, path=os.pathsep.join(paths)) for name in names):
+        config.available_features.add(feature)
 
 # Roots of Debian, and who may change to them (tools/setup.sh).
 if os.geteuid() == 0:

@@ -33,7 +33,7 @@ install_libraries() {
 }
 
 # Services that tests start themselves: unpacked, not installed, since the packages start them at once and with the machine.
-services=(haproxy nginx)
+services=(haproxy nginx slurmctld slurmd slurm-client munge)
 
 unpack_services() {
   if [[ $what != tests ]] || [[ $(cat build/services/packages 2>/dev/null) == "${services[*]}" ]]; then

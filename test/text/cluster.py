@@ -15,20 +15,26 @@ from lines_of_files import json, np, read, run, texts, write_lines, write_vocabu
 SHARES = 16
 
 
-def joined(folder):
-    parts = [read(folder, f"-{i:02}-of-{SHARES}") for i in range(1, SHARES + 1)]
-    return b"".join(part[0] for part in parts), np.concatenate([part[3] for part in parts])
-
-
-def main():
-    examples, folder = sys.argv[1:]
+def prepare(folder):
+    """A program in FOLDER, which becomes the working directory, its lines, one of which is an error, and what one run makes of them."""
     write_vocabulary(folder)
     run("attn", "import", folder, "-o", f"{folder}/spec.attn")
     run("attn", "compile", "-O0", f"{folder}/spec.attn", "--weights", folder, "--embed-weights", "-o", f"{folder}/program")
     os.chdir(folder)
     write_lines("lines.jsonl", [json.dumps({"id": i, "text": text} if i != 77 else {"id": i}) for i, text in enumerate(texts(200))])
     run("./program", "--lines", "lines.jsonl", "--output", "one", code=1)
-    wanted = read("one")
+    return read("one")
+
+
+def joined(folder, shares):
+    digits = len(str(shares))
+    parts = [read(folder, f"-{i:0{digits}}-of-{shares}") for i in range(1, shares + 1)]
+    return b"".join(part[0] for part in parts), np.concatenate([part[3] for part in parts])
+
+
+def main():
+    examples, folder = sys.argv[1:]
+    wanted = prepare(folder)
     files = [f"{examples}/cluster/{name}" for name in ("slurm.sh", "parallel.sh", "kubernetes.yaml", "spark.py")]
     slurm, parallel, kubernetes, spark = files
 
@@ -44,7 +50,7 @@ def main():
         run("sh", "-c", command, env={"JOB_COMPLETION_INDEX": str(i)})
     results.append("kubernetes")
     for name in results:
-        rows, vectors = joined(name)
+        rows, vectors = joined(name, SHARES)
         assert rows == wanted[0] and np.array_equal(vectors, wanted[3], equal_nan=True), name
 
     command = re.search(r'COMMAND = "(.*)"', open(spark).read())[1]
