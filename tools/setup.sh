@@ -107,6 +107,8 @@ tests_packages=(
   parallel
   # the page of attn explore
   chromium
+  # bills of materials
+  python3-license-expression
   # examples/serve
   openssl
   # the manual page
