@@ -41,10 +41,6 @@ attn_status TextLines::make(attn_context &context, Line *const *lines, int64_t c
   if (status)
     error.take(status, message);
   attn_message_free(message);
-  if (!status && found != width)
-    status = error.set(ATTN_INVALID_ARGUMENT, "U0003",
-                       "entry `%s` gives rows whose length depends on the text",
-                       run.model->tables->entries[run.entry].name);
   attn_tensor rows = {values, ATTN_F32, 2, {count, width}, nullptr, 0, 0};
   for (int64_t i = 0; i < count && !status; ++i)
     if (hasLabels)
@@ -72,7 +68,15 @@ attn_status TextLines::prepare(const Labels *labels, LineWork &work, Error &erro
   attn_tokens_free(&tokens);
   if (error.status)
     return error.status;
-  width = boundOf(tables, entry.outputs[0].axes[1]);
+  const attn_abi_axis &columns = entry.outputs[0].axes[1];
+  if (columns.dim >= 0 && tables.dims[columns.dim].isDynamic) {
+    error.set(ATTN_INVALID_ARGUMENT, "U0003",
+              "entry `%s` gives rows of `%s` numbers, which differ from text to text", entry.name,
+              columns.name);
+    error.help("expected a first output f32[B, D], where D is no `dyn`");
+    return error.status;
+  }
+  width = boundOf(tables, columns);
   hasLabels = labels && labels->size() == width;
   work.width = hasLabels ? 0 : width;
   for (int32_t i = 0; i < entry.inputCount; ++i)

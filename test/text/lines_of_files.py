@@ -68,7 +68,10 @@ def check_vectors(folder, program, lines):
     for threads in "123":
         run(program, "--lines", f"{folder}/lines.jsonl", "--output", f"{folder}/out{threads}/", "--threads", threads)
     one = read(f"{folder}/out1")
-    assert (one[3] == np.load(f"{folder}/wanted.npy")).all(), "other bits than of one text alone"
+    assert (one[3] == np.load(f"{folder}/wanted.npy")).all(), "other bits than of --embed"
+    for i in random.Random(2).sample(range(len(lines)), 40):
+        run(program, "--embed", "--prompt", lines[i], "--output", f"embedding={folder}/alone.npy")
+        assert (one[3][i] == np.load(f"{folder}/alone.npy")[0]).all(), "other bits than of one text alone"
     assert [row["id"] for row in one[2]] == [[i, f"n\u00e9 \"{i}"][i % 2] for i in range(len(lines))]
     assert read(f"{folder}/out2")[:2] == one[:2] and read(f"{folder}/out3")[:2] == one[:2]
     run(program, "--lines", "-", "--output", f"{folder}/piped", text=open(f"{folder}/lines.jsonl").read())
@@ -101,6 +104,12 @@ def check_errors(folder, program, most):
         assert np.isnan(vector).all() if number in wanted else np.isfinite(vector).all()
     assert [row["id"] for row in rows] == ["a", 2, 3, 4, 5, 6.5, 7, "long", "b", 10, 11, 12, 13, -1000, "!"]
     assert (vectors[0] == vectors[13]).all() and (vectors[0] != vectors[8]).any(), "a pair is no text alone"
+    # --embed takes the same lines, and ends at the first error, or says what is wrong with each.
+    embed = [program, "--embed", "--file", f"{folder}/bad.jsonl", "--output", f"embedding={folder}/embedded.npy"]
+    assert "bad.jsonl:2`: it is no JSON" in run(*embed, code=1).stderr
+    said = run(*embed, "--skip-errors").stderr
+    assert "bad.jsonl:15`: its vector holds what is no number; its vector is NaN" in said and "10 of 15 lines have no vector" in said, said
+    assert np.load(f"{folder}/embedded.npy").tobytes() == vectors.tobytes()
     run(program, "--lines", f"{folder}/bad.jsonl", "--output", f"{folder}/bad", "--truncate", code=1)
     assert np.isfinite(read(f"{folder}/bad")[3][7]).all()
     # What was there is as bad when it is asked for again.
