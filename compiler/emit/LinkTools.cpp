@@ -66,21 +66,13 @@ static std::string quoteCommand(ArrayRef<StringRef> args) {
 }
 
 /// Runs a program with `folder` as its working folder, so that no path of this machine can get into
-/// what it writes. Both outputs go to `log`.
-static int runIn(StringRef folder, StringRef program, ArrayRef<StringRef> args, StringRef log,
-                 std::string &problem) {
-  SmallString<256> before; // nothing where that folder is gone
-  if (sys::fs::current_path(before))
-    before.clear();
-  if (auto error = sys::fs::set_current_path(folder)) {
-    problem = ("cannot enter `" + folder + "`: " + error.message()).str();
-    return -1;
-  }
+/// what it writes. A shell enters the folder: this process has other threads. Both outputs go to
+/// `log`.
+static int runIn(StringRef folder, ArrayRef<StringRef> args, StringRef log, std::string &problem) {
+  SmallVector<StringRef> command{"sh", "-c", "cd \"$0\" && exec \"$@\"", folder};
+  command.append(args.begin(), args.end());
   std::optional<StringRef> redirects[] = {StringRef(""), log, log};
-  int code = sys::ExecuteAndWait(program, args, std::nullopt, redirects, 0, 0, &problem);
-  if (!before.empty())
-    (void)sys::fs::set_current_path(before);
-  return code;
+  return sys::ExecuteAndWait("/bin/sh", command, std::nullopt, redirects, 0, 0, &problem);
 }
 
 /// Whether what is linked may have found no room; linkers do not always say so.
@@ -117,7 +109,7 @@ Expected<std::unique_ptr<MemoryBuffer>> runLinker(const CpuArchitecture &archite
     command.push_back(arg);
   command.append({"-o", "output"});
   std::string problem, log = inFolder("log");
-  int code = runIn(folder, *linker, command, log, problem);
+  int code = runIn(folder, command, log, problem);
   if (code != 0 && isFull(folder, inputs))
     return createStringError("linking failed: no space is left for temporary files in `" +
                              sys::path::parent_path(folder) +
