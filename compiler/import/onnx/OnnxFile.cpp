@@ -14,18 +14,6 @@ using namespace llvm;
 
 namespace attn::importer {
 
-char ImportError::ID = 0;
-
-void ImportError::log(raw_ostream &os) const {
-  os << message;
-  if (!help.empty())
-    os << " (" << help << ')';
-}
-
-Error importError(const Twine &message, const Twine &help) {
-  return make_error<ImportError>(message.str(), help.str());
-}
-
 std::string shown(StringRef name) {
   constexpr size_t longest = 64;
   std::string text;
