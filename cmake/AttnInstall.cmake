@@ -8,7 +8,7 @@ install(TARGETS attn attn-lsp-server DESTINATION bin)
 # For developers of Attn: `cmake --install build --component mlir`.
 install(TARGETS attn-opt attn-mlir-lsp-server DESTINATION bin COMPONENT mlir EXCLUDE_FROM_ALL)
 install(DIRECTORY ${ATTN_ARCHIVES}/ DESTINATION lib/attn FILES_MATCHING PATTERN "*.a")
-install(FILES runtime/include/attn/attn.h runtime/include/attn/text.h DESTINATION include/attn)
+install(FILES runtime/include/attn/attn.h runtime/include/attn/compiler.h runtime/include/attn/text.h DESTINATION include/attn)
 install(DIRECTORY compiler/std/ DESTINATION share/attn/std FILES_MATCHING PATTERN "*.attn")
 install(DIRECTORY tools/editors DESTINATION share/attn)
 install(FILES tools/attn/completions/attn DESTINATION share/bash-completion/completions)

@@ -4,7 +4,8 @@
 include_guard()
 
 # name | a file of it that is linked or included | licence, as SPDX writes it | what it goes into
-# Pictures, Sounds, Texts and Server: artifacts that take or have these, and the tools. Compiler: the tools alone.
+# Pictures, Sounds, Texts and Server: artifacts that take or have these, and the tools. Compiler: the tools and
+# libattn-compiler.so alone.
 set(ATTN_MATERIALS
   "libpng|libpng.a|libpng-2.0|Pictures"
   "libjpeg-turbo|libjpeg.a|IJG AND BSD-3-Clause AND Zlib|Pictures"

@@ -7,6 +7,7 @@
 
 #include "compiler/emit/LinkTools.h"
 #include "compiler/emit/Materials.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/FileSystem.h"
@@ -216,9 +217,25 @@ Expected<Buffer> link(MemoryBufferRef object, const LinkOptions &given) {
   return nullptr;
 }
 
+/// The file that this code was loaded from: a program, or libattn-compiler.so.
+static std::string ownFile() {
+  static int here;
+  auto maps = MemoryBuffer::getFileAsStream("/proc/self/maps");
+  for (StringRef line : maps ? split((*maps)->getBuffer(), '\n') : split("", '\n')) {
+    uint64_t begin, end; // "BEGIN-END rw-p OFFSET DEVICE INODE   PATH"
+    StringRef rest = line;
+    if (rest.consumeInteger(16, begin) || !rest.consume_front("-") || rest.consumeInteger(16, end))
+      continue;
+    if (size_t path = rest.find('/');
+        uintptr_t(&here) >= begin && uintptr_t(&here) < end && path != StringRef::npos)
+      return rest.substr(path).str();
+  }
+  return sys::fs::getMainExecutable("attn", &here);
+}
+
 std::string defaultRuntimeDir() {
-  static int here; // any address of this program
-  SmallString<128> path(sys::fs::getMainExecutable("attn", &here));
+  static const std::string file = ownFile();
+  SmallString<128> path(file);
   sys::path::remove_filename(path);
   sys::path::append(path, "..", "lib", "attn");
   sys::path::remove_dots(path, /*remove_dot_dot=*/true);

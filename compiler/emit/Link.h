@@ -40,7 +40,8 @@ struct LinkOptions {
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> link(llvm::MemoryBufferRef object,
                                                          const LinkOptions &options);
 
-/// <folder of the running program>/../lib/attn, in the build tree and where Attn is installed.
+/// <folder of the running program, or of the library that this code is in>/../lib/attn, in the
+/// build tree and where Attn is installed.
 std::string defaultRuntimeDir();
 
 } // namespace attn

@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -19,6 +20,24 @@ namespace attn {
 static InputFileObserver observer = nullptr;
 
 void observeInputFiles(InputFileObserver given) { observer = given; }
+
+static thread_local const GivenFiles *givenFiles = nullptr;
+
+void giveInputFiles(const GivenFiles *files) { givenFiles = files; }
+
+static std::string withoutDots(StringRef path) {
+  SmallString<128> plain(path);
+  sys::path::remove_dots(plain, /*remove_dot_dot=*/true);
+  return plain.str().str();
+}
+
+std::optional<StringRef> givenFile(StringRef path) {
+  if (givenFiles)
+    for (const auto &file : *givenFiles)
+      if (file.first() == path || withoutDots(file.first()) == withoutDots(path))
+        return file.second;
+  return std::nullopt;
+}
 
 static Error systemError(int number) {
   return createStringError(std::error_code(number, std::generic_category()).message());
@@ -65,6 +84,11 @@ static Expected<std::string> readToEnd(int descriptor, size_t expected, size_t m
 Expected<std::string> readStandardInput(size_t most) { return readToEnd(STDIN_FILENO, 0, most); }
 
 Expected<std::string> readInputFile(StringRef path, size_t most) {
+  if (std::optional<StringRef> given = givenFile(path)) {
+    if (given->size() > most)
+      return tooLarge(most);
+    return given->str();
+  }
   // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
   int descriptor = ::open(path.str().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0)

@@ -77,6 +77,8 @@ extern "C" const char *attn_status_name(attn_status status) {
     return "not found";
   case ATTN_NO_DEVICE:
     return "no device";
+  case ATTN_INTERNAL:
+    return "internal error";
   }
   return "unknown status";
 }

@@ -6,28 +6,32 @@
 #endif
 #include "main/ReadFiles.h"
 #include "io/File.h"
-#include <pthread.h>
 #include <sys/stat.h>
 
 using namespace attn;
 
-namespace {
-/// What a name of a file system leads to.
-struct Place {
+struct ReadFiles::Place {
   dev_t device;
   ino_t inode;
   char *path; ///< null without memory for it
 };
-} // namespace
 
-// A command is a process, and this its list. Files may be read by several threads.
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static Place *places = nullptr;
-static size_t count = 0, capacity = 0;
+// A command is a process, and this its list; but where a process compiles several specs.
+static ReadFiles ofProgram;
+static thread_local ReadFiles *ofThread = nullptr;
 
-extern "C" void attn_main_note_file(const char *path, const struct stat *info) {
-  if (!S_ISREG(info->st_mode))
-    return;
+static ReadFiles &currentFiles() { return ofThread ? *ofThread : ofProgram; }
+
+void ReadFiles::use(ReadFiles *files) { ofThread = files; }
+
+void ReadFiles::clear() {
+  for (size_t i = 0; i < count; ++i)
+    free(places[i].path);
+  free(places);
+  places = nullptr, count = capacity = 0;
+}
+
+void ReadFiles::add(const char *path, const struct stat &info) {
   pthread_mutex_lock(&lock);
   if (count == capacity) {
     size_t wanted = capacity ? 2 * capacity : 64;
@@ -35,26 +39,38 @@ extern "C" void attn_main_note_file(const char *path, const struct stat *info) {
       places = static_cast<Place *>(grown), capacity = wanted;
   }
   if (count < capacity)
-    places[count++] = {info->st_dev, info->st_ino, strdup(path)};
+    places[count++] = {info.st_dev, info.st_ino, strdup(path)};
   pthread_mutex_unlock(&lock);
 }
 
-void attn::visitReadFiles(void (*visit)(const char *path, void *user), void *user) {
-  for (size_t i = 0; i < count; ++i)
-    if (places[i].path)
-      visit(places[i].path, user);
-}
-
-bool attn::isReadFile(const char *path) {
-  struct stat info;
-  if (strcmp(path, "-") == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
-    return false;
+bool ReadFiles::has(const struct stat &info) {
   bool isFound = false;
   pthread_mutex_lock(&lock);
   for (size_t i = 0; i < count && !isFound; ++i)
     isFound = places[i].device == info.st_dev && places[i].inode == info.st_ino;
   pthread_mutex_unlock(&lock);
   return isFound;
+}
+
+void ReadFiles::visit(void (*visit)(const char *path, void *user), void *user) const {
+  for (size_t i = 0; i < count; ++i)
+    if (places[i].path)
+      visit(places[i].path, user);
+}
+
+extern "C" void attn_main_note_file(const char *path, const struct stat *info) {
+  if (S_ISREG(info->st_mode))
+    currentFiles().add(path, *info);
+}
+
+void attn::visitReadFiles(void (*visit)(const char *path, void *user), void *user) {
+  currentFiles().visit(visit, user);
+}
+
+bool attn::isReadFile(const char *path) {
+  struct stat info;
+  return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+         currentFiles().has(info);
 }
 
 /// The folder of a file that is about to be made.

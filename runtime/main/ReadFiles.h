@@ -5,10 +5,38 @@
 #pragma once
 
 #include "base/Error.h"
+#include <pthread.h>
 
 struct stat; // NOLINT(readability-identifier-naming): the name is the system's
 
 namespace attn {
+
+/// A list of the files that a command has read.
+class ReadFiles {
+public:
+  ReadFiles() = default;
+  ReadFiles(const ReadFiles &) = delete;
+  ReadFiles &operator=(const ReadFiles &) = delete;
+
+  /// Empties the list, whose memory nothing else frees.
+  void clear();
+
+  /// Has what this thread reads, and what is asked below, be of `files`; null: of the program.
+  static void use(ReadFiles *files);
+
+  /// Adds a regular file; other threads may do so, too.
+  void add(const char *path, const struct stat &info);
+  /// Whether a file is among them.
+  bool has(const struct stat &info);
+  /// As visitReadFiles.
+  void visit(void (*visit)(const char *path, void *user), void *user) const;
+
+private:
+  struct Place; // what a name of a file system leads to
+  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  Place *places = nullptr;
+  size_t count = 0, capacity = 0;
+};
 
 /// Whether the command has read the file that a path leads to. Everything that is read through
 /// io/File.h is known; other readers say it by attn_main_note_file.

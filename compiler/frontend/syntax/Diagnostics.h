@@ -8,6 +8,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <deque>
 #include <optional>
@@ -111,7 +112,8 @@ public:
 
   /// All of them for a person, with their lines.
   void render(llvm::raw_ostream &os, RenderOptions options = {}) const;
-  /// One JSON object a line, for editors and CI.
+  /// A JSON object for each, for editors and CI; renderJson writes one a line.
+  std::vector<llvm::json::Object> toJson() const;
   void renderJson(llvm::raw_ostream &os) const;
 
 private:

@@ -255,7 +255,8 @@ void DiagnosticEngine::render(llvm::raw_ostream &os, RenderOptions options) cons
   }
 }
 
-void DiagnosticEngine::renderJson(llvm::raw_ostream &os) const {
+std::vector<llvm::json::Object> DiagnosticEngine::toJson() const {
+  std::vector<llvm::json::Object> objects;
   for (const Diagnostic *diagnostic : sorted()) {
     llvm::json::Object object{
         {"severity", diagnostic->severity == Severity::Error ? "error" : "warning"},
@@ -282,8 +283,14 @@ void DiagnosticEngine::renderJson(llvm::raw_ostream &os) const {
     if (!diagnostic->notes.empty())
       object["notes"] = jsonStrings(diagnostic->notes);
     addHelps(object, file, *diagnostic);
-    os << llvm::json::Value(std::move(object)) << '\n';
+    objects.push_back(std::move(object));
   }
+  return objects;
+}
+
+void DiagnosticEngine::renderJson(llvm::raw_ostream &os) const {
+  for (llvm::json::Object &object : toJson())
+    os << llvm::json::Value(std::move(object)) << '\n';
 }
 
 } // namespace attn::frontend

@@ -68,7 +68,8 @@ typedef enum {
   ATTN_UNSUPPORTED_CPU = 5, /* this CPU is below the lowest level the artifact has code for */
   ATTN_OUT_OF_MEMORY = 6,   /* memory or threads */
   ATTN_NOT_FOUND = 7,       /* no entry or tensor of that name */
-  ATTN_NO_DEVICE = 8        /* no GPU, no driver for it, no code for it, or it failed */
+  ATTN_NO_DEVICE = 8,       /* no GPU, no driver for it, no code for it, or it failed */
+  ATTN_INTERNAL = 9         /* a mistake of the compiler's (attn/compiler.h) */
 } attn_status;
 
 /* The tables of a compiled model (attn/abi.h); a typed header declares the function that returns

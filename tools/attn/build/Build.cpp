@@ -6,7 +6,6 @@
 #include "CompileCache.h"
 #include "TuningFile.h"
 #include "compiler/emit/ModelInfo.h"
-#include "dialect/Locations.h"
 #include "dialect/WeightFormat.h"
 #include "mlir/IR/Diagnostics.h"
 #include "tools/attn/support/Progress.h"
@@ -150,24 +149,25 @@ int findAssembler(CompileOptions &options) {
 void DiagnosticPrinter::print(mlir::Diagnostic &diagnostic) {
   bool isError = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
   isUsed = true;
-  Progress::erase();
   if (isError && !kind)
     kind = errorKindOf(diagnostic);
-  std::string place = placeText(diagnostic.getLocation());
-  errs() << (isError ? "error: " : "warning: ") << diagnostic.str() << '\n';
-  if (!place.empty())
-    errs() << "  --> " << place << '\n';
   // MLIR adds the op to errors about it, which says nothing to a person without the compiler.
-  if (kind != ErrorKind::Internal)
-    return;
-  for (mlir::Diagnostic &note : diagnostic.getNotes())
-    errs() << "  = note: " << note.str() << '\n';
+  std::vector<std::string> notes;
+  if (kind == ErrorKind::Internal)
+    for (mlir::Diagnostic &note : diagnostic.getNotes())
+      notes.push_back(note.str());
+  auto place = diagnostic.getLocation()->findInstanceOf<mlir::FileLineColLoc>();
+  printFinding(isError, diagnostic.str(), place ? place.getFilename().getValue() : StringRef(),
+               place ? place.getLine() : 0, place ? place.getColumn() : 0, notes);
 }
 
 DiagnosticPrinter::DiagnosticPrinter(mlir::MLIRContext &context)
-    : handler(&context, [this](mlir::Diagnostic &diagnostic) {
+    : handler(&context, [this, own = listener()](mlir::Diagnostic &diagnostic) {
+        Listener *other = listener(); // of a thread that compiles for this one
+        listen(own);
         if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Remark)
           print(diagnostic);
+        listen(other);
         return mlir::success();
       }) {}
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The notes of this program in memory to its build id. Apart from LLVM's headers of ELF, whose
-// names are macros of the system's.
+// The notes of this program, or library, in memory to its build id. Apart from LLVM's headers of
+// ELF, whose names are macros of the system's.
 #include "BuildId.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <link.h>
@@ -30,15 +31,21 @@ static ArrayRef<uint8_t> findId(ArrayRef<uint8_t> notes) {
 
 ArrayRef<uint8_t> buildId() {
   ArrayRef<uint8_t> id;
-  auto visit = [](dl_phdr_info *program, size_t, void *found) {
-    for (const ElfW(Phdr) &segment : ArrayRef(program->dlpi_phdr, program->dlpi_phnum)) {
-      auto address = program->dlpi_addr + segment.p_vaddr;
+  auto visit = [](dl_phdr_info *file, size_t, void *found) {
+    static const char here = 0;
+    auto own = reinterpret_cast<uintptr_t>(&here) - file->dlpi_addr; // NOLINT
+    ArrayRef segments(file->dlpi_phdr, file->dlpi_phnum);
+    bool isOwn = any_of(segments, [&](const ElfW(Phdr) & segment) {
+      return segment.p_type == PT_LOAD && own - segment.p_vaddr < segment.p_memsz;
+    });
+    auto &id = *static_cast<ArrayRef<uint8_t> *>(found);
+    for (const ElfW(Phdr) &segment : segments) {
+      auto address = file->dlpi_addr + segment.p_vaddr;
       auto *notes = reinterpret_cast<const uint8_t *>(address); // NOLINT(performance-no-int-to-ptr)
-      auto &id = *static_cast<ArrayRef<uint8_t> *>(found);
-      if (segment.p_type == PT_NOTE && id.empty())
+      if (isOwn && segment.p_type == PT_NOTE && id.empty())
         id = findId(ArrayRef(notes, segment.p_memsz));
     }
-    return 1; // the first one is the program, others its libraries
+    return int(isOwn); // 1: looks no further
   };
   dl_iterate_phdr(visit, &id);
   return id;

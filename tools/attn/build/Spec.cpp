@@ -6,6 +6,7 @@
 
 #include "compiler/frontend/Frontend.h"
 #include "compiler/frontend/syntax/Diagnostics.h"
+#include "compiler/support/InputFile.h"
 #include "dialect/AttnDialect.h"
 #include "dialect/Unfold.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -72,15 +73,15 @@ int Spec::load(const opt::InputArgList &args, StringRef path) {
   options.config = args.getLastArgValue(OPT_config).str();
   if (!options.config.empty() && !readInput(options.config))
     return Environment;
-  if (isArtifact(path))
+  if (!givenFile(path) && isArtifact(path))
     return fail(Usage, "`" + path + "` is a compiled model, or part of one, and no spec",
                 "give the spec that it was compiled from; `attn inspect " + path +
                     "` says what the file holds");
   auto buffer = readInput(path);
   if (!buffer)
     return Environment;
-  source = std::make_unique<frontend::SourceFile>(path == "-" ? "<stdin>" : path.str(),
-                                                  buffer->getBuffer().str());
+  source = std::make_unique<frontend::SourceFile>(
+      path == "-" && !givenFile(path) ? "<stdin>" : path.str(), buffer->getBuffer().str());
   rememberSpec(path, source->text());
   options.taps = args.hasArg(OPT_taps, OPT_each_tap);
   options.leavesOutPrecision = args.hasArg(OPT_precision);

@@ -46,9 +46,9 @@ int takeTuning(const opt::InputArgList &args, CompileOptions &options) {
   if (int code = readTuning(path, tuning))
     return code;
   takeChoices(tuning, options);
-  if (options.tuning.empty() && !usesJsonDiagnostics())
-    errs() << "note: `" << path << "` holds nothing for this CPU, " << hostCpuName()
-           << ", at the levels that are compiled for\n";
+  if (options.tuning.empty())
+    note("`" + path + "` holds nothing for this CPU, " + hostCpuName() +
+         ", at the levels that are compiled for");
   return Ok;
 }
 

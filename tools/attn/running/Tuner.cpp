@@ -193,8 +193,8 @@ int Tuner::tryKnobs(size_t number) {
   for (const auto &trial : trials)
     if (trial && !is_contained(names, knobName(trial->knob)))
       names.push_back(knobName(trial->knob));
-  errs() << fmt::format("  {}: {} variants, {:.1f} s\n", join(names, ", "), models.size(),
-                        seconds() - begin);
+  say(fmt::format("  {}: {} variants, {:.1f} s\n", join(names, ", "), models.size(),
+                  seconds() - begin));
   for (size_t k = 0; k < kernels.size(); ++k) {
     double least = 1;
     for (size_t i = 0; trials[k] && i < trials[k]->values.size(); ++i) {
@@ -243,14 +243,14 @@ int Tuner::run(Tuning &tuning) {
     return code;
   std::string level = options.targets.levels.front()->name.str();
   if (kernels.empty()) {
-    errs() << "note: at these sizes no kernel has tiles to choose for " << level
-           << "; `--set DIM=N` gives dynamic dims others\n";
+    note("at these sizes no kernel has tiles to choose for " + level +
+         "; `--set DIM=N` gives dynamic dims others");
     return Ok;
   }
   if (int code = add({best}))
     return code;
-  errs() << fmt::format("tuning {} kinds of kernels for {}, {} threads\n", kernels.size(), level,
-                        timer.threads());
+  say(fmt::format("tuning {} kinds of kernels for {}, {} threads\n", kernels.size(), level,
+                  timer.threads()));
   constexpr size_t mostKnobs = 4;
   for (size_t number = 0; number < mostKnobs; ++number) {
     if (int code = tryKnobs(number))
@@ -258,10 +258,10 @@ int Tuner::run(Tuning &tuning) {
   }
   if (int code = confirm())
     return code;
-  errs() << fmt::format("  {:<56} {:>10} {:>10}\n", "a run's time in", "default", "tuned");
+  say(fmt::format("  {:<56} {:>10} {:>10}\n", "a run's time in", "default", "tuned"));
   for (auto [k, kernel] : enumerate(kernels)) {
-    errs() << fmt::format("  {:<56} {:>7.1f} us {:>7.1f} us  {}\n", kernel.name,
-                          1e-3 * defaultTimes[k], 1e-3 * times[k], choiceText(best[k]));
+    say(fmt::format("  {:<56} {:>7.1f} us {:>7.1f} us  {}\n", kernel.name, 1e-3 * defaultTimes[k],
+                    1e-3 * times[k], choiceText(best[k])));
     tuning.set({hostCpuName(), level, kernel.name, timer.threads(), best[k],
                 int64_t(defaultTimes[k]), int64_t(times[k])});
   }

@@ -38,8 +38,13 @@ size_t mostOfMemory() {
 }
 
 std::unique_ptr<MemoryBuffer> readInput(StringRef path, size_t most) {
+  if (path == "-" && listener() && !givenFile(path))
+    return fail(Environment, "`-` is the standard input of a program, which a library has not",
+                "give the text as a file of that name"),
+           nullptr;
   // Read, not mapped, since another process may truncate it.
-  auto bytes = path == "-" ? readStandardInput(most) : readInputFile(path, most);
+  auto bytes =
+      path == "-" && !givenFile(path) ? readStandardInput(most) : readInputFile(path, most);
   if (bytes)
     return std::make_unique<ReadBytes>(std::move(*bytes));
   fail(Environment, "cannot read `" + path + "`: " + toString(bytes.takeError()));
@@ -107,6 +112,8 @@ static std::string reasonOf(int number) {
 
 /// Devices and pipes are written as they are: a rename would replace them.
 static int writeDirectly(StringRef path, StringRef bytes) {
+  if (path == "-" && listener())
+    return listener()->write(bytes), Ok;
   if (path == "-") {
     outs().flush();
     int problem = writeAll(STDOUT_FILENO, bytes);
@@ -122,13 +129,6 @@ static int writeDirectly(StringRef path, StringRef bytes) {
   return problem ? cannotWrite(path, reasonOf(problem)) : Ok;
 }
 
-/// 0666 or 0777 without the bits of the umask, as the linker and `cat >` make files.
-static mode_t fileMode(bool isExecutable) {
-  mode_t mask = ::umask(0);
-  ::umask(mask);
-  return (isExecutable ? 0777 : 0666) & ~mask;
-}
-
 /// Beside the file that the path leads to, whose permissions it gets.
 static int writeWhole(StringRef path, StringRef bytes, bool isExecutable) {
   sys::fs::file_status status;
@@ -138,17 +138,23 @@ static int writeWhole(StringRef path, StringRef bytes, bool isExecutable) {
   char *found = attn::finalName(path.str().c_str());
   std::string name = found ? found : path.str();
   free(found);
-  auto temporary = sys::fs::TempFile::create(name + ".%%%%%%%%.part");
+  // The system takes the bits of the umask off, as it does of what the linker and `cat >` make.
+  auto temporary = sys::fs::TempFile::create(name + ".%%%%%%%%.part",
+                                             isExecutable ? sys::fs::all_all
+                                                          : sys::fs::all_read | sys::fs::all_write);
   if (!temporary)
     return cannotWrite(path, toString(temporary.takeError()));
-  mode_t mode = fileMode(isExecutable);
-  if (exists)
-    mode = (mode_t(status.permissions()) & 0777) | (mode & 0111);
   // As root: to the one whose file it was.
   bool isGiven = !exists || ::fchown(temporary->FD, status.getUser(), status.getGroup()) == 0;
   int problem = writeAll(temporary->FD, bytes);
-  if (!problem && ::fchmod(temporary->FD, mode) != 0 && isGiven)
+  struct stat made;
+  if (!problem && exists && ::fstat(temporary->FD, &made) != 0)
     problem = errno;
+  if (!problem && exists) {
+    mode_t mode = (mode_t(status.permissions()) & 0777) | (made.st_mode & 0111);
+    if (::fchmod(temporary->FD, mode) != 0 && isGiven)
+      problem = errno;
+  }
   if (problem) {
     consumeError(temporary->discard());
     return cannotWrite(path, reasonOf(problem));

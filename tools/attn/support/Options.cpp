@@ -368,24 +368,33 @@ CommandLine parseCommandLine(ArrayRef<const char *> arguments) {
     return line;
   }
   line.verb = verb->Name;
-  unsigned missingIndex, missingCount;
-  static const Options options;
-  line.args = options.ParseArgs(arguments.drop_front(), missingIndex, missingCount);
-  if (line.args.getLastArgValue(OPT_diagnostics) == "json")
-    useJsonDiagnostics();
+  int code = parseOptions(line.verb, arguments.drop_front(), line.args);
   if (line.args.hasArg(OPT_help, OPT_help_all)) {
     printOptions(*verb, line.args.hasArg(OPT_help_all));
     line.exitCode = Ok;
-  } else if (int code = checkArguments(line.args, *verb)) {
+  } else if (code) {
     line.exitCode = code;
-  } else if (missingCount) {
-    line.exitCode =
-        fail(Usage, "`" + Twine(line.args.getArgString(missingIndex)) + "` needs a value");
-  } else if (StringRef form = line.args.getLastArgValue(OPT_diagnostics, "text");
-             form != "text" && form != "json") {
-    line.exitCode = fail(Usage, "`--diagnostics " + form + "`: expected text or json");
   }
   return line;
+}
+
+int parseOptions(StringRef name, ArrayRef<const char *> arguments, InputArgList &args) {
+  const OptTable::SubCommand &verb = *findVerb(name);
+  unsigned missingIndex, missingCount;
+  static const Options options;
+  args = options.ParseArgs(arguments, missingIndex, missingCount);
+  if (args.getLastArgValue(OPT_diagnostics) == "json" && !listener())
+    useJsonDiagnostics();
+  if (args.hasArg(OPT_help, OPT_help_all))
+    return Ok;
+  if (int code = checkArguments(args, verb))
+    return code;
+  if (missingCount)
+    return fail(Usage, "`" + Twine(args.getArgString(missingIndex)) + "` needs a value");
+  StringRef form = args.getLastArgValue(OPT_diagnostics, "text");
+  if (form != "text" && form != "json")
+    return fail(Usage, "`--diagnostics " + form + "`: expected text or json");
+  return Ok;
 }
 
 std::vector<std::string> valuesOf(OptionId option) { return valuesOf(infoTable[option - 1]); }

@@ -27,6 +27,11 @@ struct CommandLine {
 /// `arguments` is argv without the program's name; it must outlive the result.
 CommandLine parseCommandLine(llvm::ArrayRef<const char *> arguments);
 
+/// The arguments behind a verb that there is; they must outlive `args`. 0, or an exit code after an
+/// error. Whether `--help` is among them, of which nothing is checked then, the caller looks.
+int parseOptions(llvm::StringRef verb, llvm::ArrayRef<const char *> arguments,
+                 llvm::opt::InputArgList &args);
+
 /// All values that an option takes, as Options.td lists them.
 std::vector<std::string> valuesOf(OptionId option);
 

@@ -20,7 +20,7 @@ static bool isProgressShown = false;
 static bool canShowProgress() {
   static const bool can = sys::Process::StandardErrIsDisplayed() &&
                           sys::Process::GetEnv("TERM").value_or("dumb") != "dumb";
-  return can && !usesJsonDiagnostics();
+  return can && !usesJsonDiagnostics() && !listener();
 }
 
 void Progress::show(const Twine &text) {
@@ -35,8 +35,9 @@ void Progress::show(const Twine &text) {
 }
 
 void Progress::erase() {
-  if (isProgressShown)
-    errs() << emptyLine;
+  if (!isProgressShown)
+    return;
+  errs() << emptyLine;
   isProgressShown = false;
 }
 

@@ -21,8 +21,9 @@ struct Command {
 };
 } // namespace
 
+/// That of this thread: a library is called by several.
 static Command &command() {
-  static Command instance;
+  static thread_local Command instance;
   return instance;
 }
 
@@ -54,18 +55,16 @@ static std::string writeReproducer() {
 }
 
 int internalError() {
-  fail(Internal, "this is a mistake in attn, not in the input");
-  std::string path = writeReproducer();
-  if (path.empty())
-    return Internal;
-  errs() << "  = note: the spec was copied to " << path
-         << "\n  = help: report it with this command:";
+  std::string path = writeReproducer(), call;
+  raw_string_ostream text(call);
   for (const std::string &argument : command().arguments) {
-    errs() << (&argument == command().arguments.begin() ? " attn " : " ");
-    sys::printArg(errs(), argument == command().specPath ? path : argument, /*Quote=*/false);
+    text << (&argument == command().arguments.begin() ? "attn " : " ");
+    sys::printArg(text, argument == command().specPath ? path : argument, /*Quote=*/false);
   }
-  errs() << '\n';
-  return Internal;
+  std::string help;
+  if (!path.empty())
+    help = "the spec was copied to " + path + "; report it with this command: " + call;
+  return fail(Internal, "this is a mistake in attn, not in the input", help);
 }
 
 } // namespace attn::tool

@@ -73,9 +73,10 @@ int readEmit(const opt::InputArgList &args, Emit &emit) {
               nearest ? "did you mean `" + nearest->str() + "`?" : std::string());
 }
 
-/// Text goes to standard output, artifacts to files named after the spec.
+/// Text goes to standard output, artifacts to files named after the spec; of a library all goes to
+/// whom has called it.
 std::string defaultOutput(StringRef spec, const Emit &emit) {
-  if (emit.kind != Emit::Link)
+  if (emit.kind != Emit::Link || listener())
     return "-";
   std::string stem = spec == "<stdin>" ? "model" : sys::path::stem(spec).str();
   stem = stem.empty() ? "model" : stem;
@@ -139,7 +140,7 @@ void printSummary(Spec &spec, StringRef output, const CompileOptions &options,
                                  countParameters(spec.module()).elements);
   if (workspace)
     line += ", workspace " + sizeText(uint64_t(*workspace));
-  errs() << line << fmt::format(", {:.1f} s\n", seconds);
+  say(line + fmt::format(", {:.1f} s\n", seconds));
 }
 
 int emitArtifact(const opt::InputArgList &args, Spec &spec, const Emit &emit,
@@ -265,7 +266,7 @@ int readChatTemplate(const std::string &path, CompileOptions &options) {
   if (status == ATTN_NOT_FOUND)
     return Ok;
   if (status) {
-    errs() << "note: the chat template is left out: " << error.text.c_str() << '\n';
+    note(Twine("the chat template is left out: ") + error.text.c_str());
     return Ok;
   }
   if (!chat.appendConfig(json))

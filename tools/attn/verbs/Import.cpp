@@ -122,8 +122,8 @@ static int writeImported(const opt::InputArgList &args, StringRef path, importer
     if (!spec)
       return failImport(path, spec.takeError());
   }
-  for (const std::string &note : spec->notes)
-    errs() << "note: " << note << '\n';
+  for (const std::string &text : spec->notes)
+    note(text);
   return writeOutput(args.getLastArgValue(OPT_o, "-"), spec->text);
 }
 

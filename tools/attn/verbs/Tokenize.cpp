@@ -86,8 +86,8 @@ static int decode(const attn_tokenizer *tokenizer, StringRef text, const opt::In
 }
 
 void noteTokenizer(StringRef path) {
-  for (const std::string &note : importer::notesOfTokenizer(path))
-    errs() << "note: " << note << '\n';
+  for (const std::string &text : importer::notesOfTokenizer(path))
+    note(text);
 }
 
 int runTokenize(const opt::InputArgList &args) {
