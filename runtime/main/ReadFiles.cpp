@@ -18,7 +18,8 @@ struct ReadFiles::Place {
 
 // A command is a process, and this its list; but where a process compiles several specs.
 static ReadFiles ofProgram;
-static thread_local ReadFiles *ofThread = nullptr;
+// A place that is known at the start: programs need not ask the loader for it.
+__attribute__((tls_model("initial-exec"))) static thread_local ReadFiles *ofThread = nullptr;
 
 static ReadFiles &currentFiles() { return ofThread ? *ofThread : ofProgram; }
 
