@@ -48,7 +48,7 @@ calls = [
     lambda v: model.apply(x, out=v), lambda v: model.look([[1]], out=[v, v]), lambda v: model.apply.infer_shapes(v),
     lambda v: model.bind(v), lambda v: model.bind({"fc.weight": v, "wte.weight": x}), lambda v: attn.load(v),
     lambda v: attn.load(path, v), lambda v: attn.load(path, options=v),
-    lambda v: model.bind({v: x} if v.__hash__ else v), lambda v: attn.compile("{", precision=v, attn_executable="nix"),
+    lambda v: model.bind({v: x} if v.__hash__ else v), lambda v: attn.compile("{", precision=v),
     lambda v: model.context(v), lambda v: model.to(v), lambda v: model.caches["kv"].truncate(v),
     lambda v: attn.Tokenizer(v), lambda v: attn.ChatTemplate(v),
     lambda v: model.apply.generate(v, limit=v), lambda v: model.entries[v], lambda v: model.caches[v]]

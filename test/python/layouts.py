@@ -9,10 +9,10 @@ import sys
 from attn import _library
 
 source, folder = sys.argv[1:3]
-headers = [open(f"{source}/runtime/include/attn/{name}.h").read() for name in ("attn", "text")]
+headers = [open(f"{source}/runtime/include/attn/{name}.h").read() for name in ("attn", "text", "compiler")]
 text = re.sub(r"/\*.*?\*/", "", "".join(headers), flags=re.S)
 
-lines = ["#include <attn/text.h>", "#include <stddef.h>"]
+lines = ["#include <attn/compiler.h>", "#include <attn/text.h>", "#include <stddef.h>"]
 for name, struct in _library.STRUCTS.items():
     lines.append(f'_Static_assert(sizeof({name}) == {ctypes.sizeof(struct)}, "{name}");')
     for field, kind in struct._fields_:
@@ -27,7 +27,8 @@ for constant, value in [("ATTN_MAX_RANK", _library.MAX_RANK), ("ATTN_FILE_TOKENI
                         ("ATTN_DEVICE_CPU", _library.CPU), ("ATTN_DEVICE_CUDA", _library.CUDA),
                         ("ATTN_TEXT_ADD_SPECIAL", _library.TEXT_ADD_SPECIAL),
                         ("ATTN_TEXT_SPECIAL_AS_TEXT", _library.TEXT_SPECIAL_AS_TEXT), ("ATTN_TEXT_TRUNCATE", _library.TEXT_TRUNCATE),
-                        ("ATTN_TEXT_PAD", _library.TEXT_PAD), ("ATTN_TEXT_ENDED_BY_CONTEXT", len(_library.ENDINGS) - 1)]:
+                        ("ATTN_TEXT_PAD", _library.TEXT_PAD), ("ATTN_COMPILER_ERROR", _library.ERROR),
+                        ("ATTN_COMPILER_WARNING", _library.WARNING), ("ATTN_TEXT_ENDED_BY_CONTEXT", len(_library.ENDINGS) - 1)]:
     lines.append(f'_Static_assert({constant} == {value}, "{constant}");')
 with open(f"{folder}/layouts.c", "w") as file:
     file.write("\n".join(lines) + "\n")

@@ -140,7 +140,8 @@ MISTAKES = [
     (lambda: attn.compile(TINY, set={"Q": 3}), attn.CompileError, None, ["`Q`"]),
     (lambda: attn.compile(TINY, set=["B"]), attn.ArgumentError, "R0101", ["a list", "mapping"]),
     (lambda: attn.compile(TINY, embed_weights=True), attn.ArgumentError, "U0003", ["weights=", "a path"]),
-    (lambda: attn.compile(TINY, attn_executable="/nix/attn"), attn.FileError, None, ["/nix/attn", "build/bin/attn"]),
+    (lambda: attn.compile(TINY, output=f"{folder}/nix/tiny.so", optimize=0), attn.CompileError, None, ["nix/tiny.so", "No such file"]),
+    (lambda: attn.compile(TINY, set={"B\0": 3}), attn.ArgumentError, "R0101", ["NUL"]),
 ]
 
 failures = 0
@@ -163,7 +164,7 @@ try:
     attn.compile(wrong)
 except attn.CompileError as error:
     place = (error.file, error.line, error.column)
-    assert place == ("<stdin>", 9, 41) and error.diagnostics, place
+    assert place == ("<text>", 9, 41) and error.diagnostics, place
 # A model is as it was after all of these.
 assert model.apply(x).shape == (2, 4) and len(model.caches["kv"]) <= 6
 print(f"{len(MISTAKES)} mistakes, {failures} said otherwise")

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The C API by ctypes: the structs and prototypes of attn/attn.h and attn/text.h, and how a library is loaded.
+"""The C API by ctypes: the structs and prototypes of attn/attn.h, attn/text.h and attn/compiler.h, and how a library is loaded.
 
 test/python/layouts.test compares all of this with the headers."""
 from __future__ import annotations
 
 import ctypes
+import functools
 import operator
 import os
 import pathlib
@@ -12,14 +13,15 @@ import reprlib
 import shutil
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_float, c_int32, c_int64, c_size_t, c_uint8, c_uint64,
                     c_void_p)
-from typing import Any, Optional
+from typing import Any, Iterator, Optional
 
-from .errors import ArgumentError, Error, FileError, from_message
+from .errors import ArgumentError, FileError, from_message
 
 MAX_RANK = 8
 CPU, CUDA, CUDA_HOST = 1, 2, 3
 FILE_TOKENIZER, FILE_CHAT_TEMPLATE, FILE_LABELS = 0, 1, 2
 TEXT_ADD_SPECIAL, TEXT_SPECIAL_AS_TEXT, TEXT_TRUNCATE, TEXT_PAD = 1, 2, 4, 8
+ERROR, WARNING = 0, 1  # ATTN_COMPILER_*
 ENDINGS = ("token", "limit", "stop", "caller", "context")  # ATTN_TEXT_ENDED_BY_*
 
 Shape = c_int64 * MAX_RANK
@@ -78,10 +80,20 @@ class TextResult(Structure):
                 ("ending", c_int32)]
 
 
+class CompilerFile(Structure):
+    _fields_ = [("name", c_char_p), ("text", c_char_p), ("size", c_size_t)]
+
+
+class CompilerDiagnostic(Structure):
+    _fields_ = [("severity", c_int32), ("code", c_char_p), ("message", c_char_p), ("label", c_char_p), ("file", c_char_p),
+                ("line", c_int32), ("column", c_int32), ("endLine", c_int32), ("endColumn", c_int32), ("noteCount", c_int32),
+                ("helpCount", c_int32), ("notes", POINTER(c_char_p)), ("helps", POINTER(c_char_p)), ("json", c_char_p)]
+
+
 # The structs by their names in C.
 STRUCTS = {"attn_tensor": Tensor, "attn_named_tensor": NamedTensor, "attn_tensor_info": TensorInfo, "attn_cache_info": CacheInfo,
            "attn_sampling": Sampling, "attn_generation": Generation, "attn_tokens": Tokens, "attn_text_options": TextOptions,
-           "attn_text_result": TextResult}
+           "attn_text_result": TextResult, "attn_compiler_file": CompilerFile, "attn_compiler_diagnostic": CompilerDiagnostic}
 
 _message = POINTER(c_char_p)
 _out = POINTER(c_void_p)
@@ -155,6 +167,10 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "attn_chat_destroy": (None, c_void_p),
     "attn_chat_add": (c_int32, c_void_p, c_char_p, c_char_p, c_size_t, _message),
     "attn_chat_answer": (c_int32, c_void_p, POINTER(TextOptions), POINTER(TextResult), _message),
+    "attn_compile": (c_int32, POINTER(c_char_p), c_int32, POINTER(CompilerFile), c_int32, _out),
+    "attn_compiler_diagnostic_count": (c_int32, c_void_p),
+    "attn_compiler_diagnostic_at": (POINTER(CompilerDiagnostic), c_void_p, c_int32),
+    "attn_compiler_result_destroy": (None, c_void_p),
     "attn_text_embed": (c_int32, c_void_p, c_int32, c_void_p, c_char_p, c_size_t, c_int32, _out, POINTER(c_int64), _message),
 }
 
@@ -269,45 +285,31 @@ def describe(value: Any) -> str:
     return "None" if value is None else ("an " if name[:1].lower() in "aeiou" else "a ") + name
 
 
-def install_prefix() -> Optional[pathlib.Path]:
-    """The folder that holds `bin/attn`, where this package is installed beside it: in lib/python3/dist-packages."""
+def _places(name: str) -> Iterator[pathlib.Path]:
+    """Where a library of Attn's may lie: in the `lib` that this package is installed in, in dist-packages, and beside `attn`."""
     folders = pathlib.Path(__file__).resolve().parents
-    is_installed = len(folders) > 4 and folders[3].name == "lib" and (folders[4] / "bin" / "attn").is_file()
-    return folders[4] if is_installed else None
+    if len(folders) > 3 and folders[3].name == "lib":
+        yield folders[3] / name
+    found = shutil.which("attn")
+    if found:
+        yield pathlib.Path(found).resolve().parent.parent / "lib" / name
 
 
-def find_executable(given: Optional[Any] = None) -> str:
-    """`attn`: the one that is named, the one of this installation, or the one in PATH."""
-    if given is not None:
-        named = os.fsdecode(encode_path(given, "attn_executable="))
-        found = shutil.which(named)
-        if not found:
-            raise FileError(f"attn_executable: `{named}` is no program",
-                            help="name the file of `attn`, `build/bin/attn` for example")
-        return found
-    prefix = install_prefix()
-    found = str(prefix / "bin" / "attn") if prefix else shutil.which("attn")
-    if not found:
-        raise FileError("no `attn` in a folder of PATH", help="pass attn_executable=, or put the folder of `attn` into PATH")
-    return found
-
-
-_text_library: Optional[Library] = None
+@functools.cache
+def find_library(name: str) -> Library:
+    """One of Attn's libraries: of this installation, beside `attn`, or where the system's loader finds it."""
+    path = next((str(place) for place in _places(name) if place.is_file()), name)
+    try:
+        return open_library(path)
+    except OSError as error:
+        raise FileError(f"cannot load `{path}`: {error}", help="put the folder of `attn` into PATH, beside which `lib` has it") from None
 
 
 def text_library() -> Library:
-    """libattn_text.so: of this installation, beside `attn`, or where the system's loader finds it."""
-    global _text_library
-    if _text_library is None:
-        name, places = "libattn_text.so", []
-        try:
-            places.append(pathlib.Path(find_executable()).resolve().parent.parent / "lib" / name)
-        except Error:
-            pass
-        path = next((str(place) for place in places if place.is_file()), name)
-        try:
-            _text_library = open_library(path)
-        except OSError as error:
-            raise FileError(f"cannot load `{path}`: {error}",
-                            help="put the folder of `attn` into PATH, beside which `lib` has it") from None
-    return _text_library
+    """The tokenizers, which need no model."""
+    return find_library("libattn_text.so")
+
+
+def compiler_library() -> Library:
+    """The compiler."""
+    return find_library("libattn-compiler.so")
