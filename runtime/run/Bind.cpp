@@ -32,6 +32,7 @@ struct Packing {
     model.block.swap(block);
     model.weights = model.block.data();
     ++model.bindings;
+    model.weightsHash = 0;
   }
 };
 } // namespace

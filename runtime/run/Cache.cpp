@@ -50,10 +50,10 @@ static attn_status checkLayout(const attn_abi_model &tables, const attn_abi_cach
   return ATTN_OK;
 }
 
-/// Memory for what an empty cache is to hold. Each head of a layer has a stretch of its own, as
-/// long as the capacity: with large pages, the first position would make most of it resident.
-static attn_status layOut(const attn_abi_model &tables, const attn_abi_cache &cache,
-                          CacheMemory &memory, const int64_t *dims, Error &error) {
+// Each head of a layer has a stretch of its own, as long as the capacity: with large pages, the
+// first position would make most of it resident.
+attn_status attn::layOutCache(const attn_abi_model &tables, const attn_abi_cache &cache,
+                              CacheMemory &memory, const int64_t *dims, Error &error) {
   int64_t bytes = bytesOf(tables, cache, dims);
   bool isThere = bytes >= 0 && uint64_t(bytes) <= memory.block.size();
   if (!memory.dims.resize(size_t(tables.dimCount)) ||
@@ -80,7 +80,7 @@ attn_status attn::prepareCaches(attn_context &context, const attn_abi_entry &ent
     if (use.use == ATTN_CACHE_FILL)
       memory.length = 0;
     if (memory.length == 0)
-      if (attn_status status = layOut(tables, tables.caches[use.cache], memory, dims, error))
+      if (attn_status status = layOutCache(tables, tables.caches[use.cache], memory, dims, error))
         return status;
     context.cacheBlocks[size_t(use.cache)] = memory.block.data();
   }
@@ -154,7 +154,7 @@ attn_status attn::pretendFilled(attn_context &context, int32_t number, const att
   int64_t dims[maxDims]; // which follow the lengths
   if (resolveCall(context, number, inputs, nullptr, dims, error) == ATTN_OK)
     forThoseRead([&](const attn_abi_cache &cache, CacheMemory &memory) {
-      layOut(tables, cache, memory, dims, error);
+      layOutCache(tables, cache, memory, dims, error);
     });
   return error.status;
 }

@@ -20,6 +20,10 @@ struct CacheMemory {
 attn_status prepareCaches(attn_context &context, const attn_abi_entry &entry, const int64_t *dims,
                           Error &error);
 
+/// Memory for what an empty cache is to hold, laid out for `dims`.
+attn_status layOutCache(const attn_abi_model &tables, const attn_abi_cache &cache,
+                        CacheMemory &memory, const int64_t *dims, Error &error);
+
 /// After a call with these dims: its caches hold what they say.
 void countCached(attn_context &context, const attn_abi_entry &entry, const int64_t *dims);
 

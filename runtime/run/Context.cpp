@@ -81,9 +81,8 @@ extern "C" void attn_context_destroy(attn_context *context) {
     destroyContext(context);
 }
 
-/// Whether a cache lies in a GPU's memory as in the CPU's: where linears are in 16 bits, GPUs keep
-/// f32 that is only multiplied in them.
-static bool isSameEverywhere(const attn_abi_model &tables, const attn_abi_cache &cache) {
+// Where linears are in 16 bits, GPUs keep f32 that is only multiplied in them.
+bool attn::isSameEverywhere(const attn_abi_model &tables, const attn_abi_cache &cache) {
   bool isSame = strcmp(tables.precision, "bf16") != 0 && strcmp(tables.precision, "f16") != 0;
   for (int32_t s = 0; !isSame && s < cache.stateCount; ++s)
     if (cache.states[s].tensor.dtype == ATTN_F32)

@@ -48,6 +48,9 @@ inline CacheMemory *cacheOf(const attn_context &context, int32_t cache) {
                                                                  : context.caches[size_t(cache)];
 }
 
+/// Whether a cache lies in a GPU's memory as in the CPU's.
+bool isSameEverywhere(const attn_abi_model &tables, const attn_abi_cache &cache);
+
 /// Runs an entry on the context's GPU. Dims and buffers have been checked, and the indices that
 /// are in memory of the host.
 attn_status runOnGpu(attn_context &context, int32_t entry, const int64_t *dims,

@@ -25,6 +25,7 @@ struct attn_model {
   /// The block, or weights embedded in the artifact; null before any are bound.
   const char *weights = nullptr;
   uint32_t bindings = 0; ///< How often weights were bound: copies of earlier ones are stale.
+  std::atomic<uint64_t> weightsHash{0}; ///< 0: not computed yet.
   attn::SharedWeights onDevices;
 };
 

@@ -173,13 +173,17 @@ bool PackCache::read(char *block, Team &team) const {
   return isOurs;
 }
 
+uint64_t attn::hashBlock(const char *block, uint64_t bytes, Team &team) {
+  BlockWork work{-1, const_cast<char *>(block), bytes};
+  team.run(workOnThread, &work);
+  return work.hash;
+}
+
 void PackCache::write(const char *block, Team &team) const {
   if (!path)
     return;
-  BlockWork work{-1, const_cast<char *>(block), bytes};
-  team.run(workOnThread, &work);
   char head[blockAt] = {};
-  Header header{{}, key, bytes, work.hash};
+  Header header{{}, key, bytes, hashBlock(block, bytes, team)};
   memcpy(header.magic, fileMagic, sizeof fileMagic);
   memcpy(head, &header, sizeof header);
   Error error; // dropped

@@ -15,6 +15,10 @@ namespace attn {
 
 class Checkpoint;
 
+/// A hash of a block, computed on all threads of the team, which is the same for any number of
+/// them.
+uint64_t hashBlock(const char *block, uint64_t bytes, Team &team);
+
 /// The file of one packed block.
 class PackCache {
 public:

@@ -306,6 +306,7 @@ ATTN_API int32_t attn_context_threads(const attn_context *context);
 ATTN_API int64_t attn_cache_length(const attn_context *context, int32_t cache);
 
 /* Drops all positions but the first `length`: 0 begins anew, the length before a call undoes it.
+ * States have no positions and stay as they are; attn/caches.h copies and saves both.
  * ATTN_INVALID_ARGUMENT: null pointers, a cache that does not exist, more than it holds. */
 ATTN_API attn_status attn_cache_truncate(attn_context *context, int32_t cache, int64_t length,
                                          char **message);
