@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The C API by ctypes: the structs and prototypes of attn/attn.h, attn/text.h and attn/compiler.h, and how a library is loaded.
+"""The C API by ctypes: the structs and prototypes of attn/attn.h, attn/caches.h, attn/text.h and attn/compiler.h, and how a library is loaded.
 
 test/python/layouts.test compares all of this with the headers."""
 from __future__ import annotations
@@ -129,6 +129,9 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "attn_context_code": (c_char_p, c_void_p),
     "attn_context_threads": (c_int32, c_void_p),
     "attn_context_reset": (c_int32, c_void_p, _message),
+    "attn_context_copy": (c_int32, c_void_p, c_void_p, _message),
+    "attn_context_save": (c_int32, c_void_p, _out, POINTER(c_size_t), _message),
+    "attn_context_load": (c_int32, c_void_p, c_char_p, c_size_t, _message),
     "attn_cache_length": (c_int64, c_void_p, c_int32),
     "attn_cache_truncate": (c_int32, c_void_p, c_int32, c_int64, _message),
     "attn_infer_shapes": (c_int32, c_void_p, c_int32, POINTER(Tensor), POINTER(Tensor), _message),
@@ -266,6 +269,29 @@ def encode_path(path: Any, what: str) -> bytes:
     if b"\0" in encoded:
         raise ArgumentError(f"{what} has a NUL in it", code="R0101", help="pass the path of a file")
     return encoded
+
+
+def read_file(path: Any) -> bytes:
+    """The bytes of a file."""
+    name = os.fsdecode(encode_path(path, "the path of a file"))
+    try:
+        return pathlib.Path(name).read_bytes()
+    except OSError as error:
+        raise FileError(f"cannot read `{name}`: {error.strerror}", code="R0501") from None
+
+
+def write_file(path: Any, data: bytes) -> None:
+    """Writes a file, which appears whole or not at all."""
+    name = os.fsdecode(encode_path(path, "the path of a file"))
+    part = f"{name}.{os.getpid()}.part"
+    try:
+        with open(part, "wb") as file:
+            file.write(data)
+        os.replace(part, name)
+    except OSError as error:
+        if os.path.exists(part):
+            os.remove(part)
+        raise FileError(f"cannot write `{name}`: {error.strerror}", code="R0502") from None
 
 
 def whole_number(value: Any, least: int, most: int, what: str, help: str) -> int:

@@ -2,10 +2,11 @@
 """Contexts: the threads, caches and states that a model runs with."""
 from __future__ import annotations
 
+import ctypes
 import re
 from typing import Any, Iterator, Mapping, Optional
 
-from ._library import CPU, CUDA, Handle, Library, whole_number
+from ._library import CPU, CUDA, Handle, Library, read_file, whole_number, write_file
 from .entry import ContextState, Entry
 from .errors import ArgumentError, NotFoundError, UnknownNameError, nearest
 
@@ -123,6 +124,39 @@ class Context:
         self._state.check()
         with self._state.lock:
             self._library.call("attn_context_reset", self._state.pointer)
+
+    def copy(self, threads: Optional[int] = None, *, device: Optional[str] = None) -> "Context":
+        """Another context, as `context` makes it, whose caches and states hold what those of this one do: two ways to go on."""
+        other = self.context(threads, device=device)
+        with self._state.lock:
+            self._library.call("attn_context_copy", other._state.pointer, self._state.pointer)
+        return other
+
+    def save(self, path: Any = None) -> Optional[bytes]:
+        """What the caches and states hold, as bytes that `load` takes, also in another process; written to a file where one is named."""
+        self._state.check()
+        data, size = ctypes.c_void_p(), ctypes.c_size_t()
+        with self._state.lock:
+            self._library.call("attn_context_save", self._state.pointer, ctypes.byref(data), ctypes.byref(size))
+        try:
+            saved = ctypes.string_at(data, size.value)
+        finally:
+            self._library.free(data)
+        if path is None:
+            return saved
+        write_file(path, saved)
+        return None
+
+    def load(self, saved: Any) -> None:
+        """Restores what `save` has given, bytes or a file, of the same model at the same level with the same weights; after an error all is
+        as it was."""
+        self._state.check()
+        if isinstance(saved, (bytearray, memoryview)):
+            saved = bytes(saved)
+        if not isinstance(saved, bytes):
+            saved = read_file(saved)
+        with self._state.lock:
+            self._library.call("attn_context_load", self._state.pointer, saved, len(saved))
 
     def close(self) -> None:
         """Gives threads and memory back now; else that happens when nothing refers to the context any more."""
