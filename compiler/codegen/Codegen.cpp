@@ -32,7 +32,7 @@ using namespace mlir;
 
 namespace attn {
 
-static const llvm::Target &targetOf(const llvm::Triple &triple) {
+void initializeTargets() {
   static const bool isInitialised = [] {
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
@@ -50,6 +50,10 @@ static const llvm::Target &targetOf(const llvm::Triple &triple) {
     return true;
   }();
   (void)isInitialised;
+}
+
+static const llvm::Target &targetOf(const llvm::Triple &triple) {
+  initializeTargets();
   std::string error;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)

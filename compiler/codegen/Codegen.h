@@ -13,6 +13,10 @@
 
 namespace attn {
 
+/// Registers LLVM's code generators, once, whichever thread comes first: LLVM's own list of them
+/// has no lock, so that nothing else registers any.
+void initializeTargets();
+
 /// LLVM's layout of data on an architecture; it does not depend on the machine that compiles.
 std::string dataLayoutOf(const CpuArchitecture &architecture);
 

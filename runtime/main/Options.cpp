@@ -206,6 +206,8 @@ int attn::exitCode(attn_status status) {
   case ATTN_OUT_OF_MEMORY:
   case ATTN_NO_DEVICE:
     return ExitEnvironment;
+  case ATTN_INTERNAL:
+    break;
   }
   return ExitInternal;
 }

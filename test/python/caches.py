@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Contexts that are copied, saved, loaded and cut, against one that runs from the beginning. Usage: caches.py EXAMPLES FOLDER"""
 import os
+import struct
 import subprocess
 import sys
 
@@ -166,6 +167,46 @@ mistakes += refused(lambda: tiny.load(7), attn.ArgumentError, "R0101", "an int")
 assert not [name for name in os.listdir(folder) if name.endswith(".part")]
 # After all of these it is as it was.
 assert len(tiny.caches["kv"]) == 3 and tiny.save() == saved
+same(tiny.step(x[1])[0], kept)
+
+
+def digest(data):
+    """The hash of runtime/weights/PackCache.h, of less than 1 MB."""
+    def mix(value, word):
+        value = (value ^ word) * 0x9e3779b97f4a7c15 % (1 << 64)
+        return value ^ value >> 29
+    start = 0x2545f4914f6cdd1d
+    lanes, whole = [start] * 4, len(data) // 32 * 32
+    for at, word in enumerate(struct.unpack(f"<{whole // 8}Q", data[:whole])):
+        lanes[at % 4] = mix(lanes[at % 4], word)
+    for byte in data[whole:]:
+        lanes[0] = mix(lanes[0], byte)
+    result = mix(start, 0)
+    for lane in lanes:
+        result = mix(result, lane)
+    return result
+
+
+# With a hash that is right, any bytes are taken or refused.
+assert struct.pack("<Q", digest(saved[48:])) == saved[40:48]
+taken = 0
+for place in range(48, len(saved) - 8, 8):
+    for value in (-1, 0, 1, 2, 7, 9, 1 << 20, 1 << 40, -(1 << 63), (1 << 63) - 1):
+        rest = saved[48:place] + struct.pack("<q", value) + saved[place + 8:]
+        rest = rest[:len(rest) - int(rng.integers(0, 2)) * int(rng.integers(0, 9))]
+        try:
+            tiny.load(saved[:32] + struct.pack("<QQ", len(rest), digest(rest)) + rest)
+            taken += 1
+        except attn.InputError as error:
+            assert error.code == "R0220", error
+            mistakes += 1
+        assert len(tiny.caches["kv"]) <= 6
+    try:
+        tiny.push(np.ones((1, 1, 2, 2), np.float32))
+    except attn.InputError as error:
+        assert error.code in ("R0207", "R0208"), error
+assert taken
+tiny.load(saved)
 same(tiny.step(x[1])[0], kept)
 # Weights that are bound anew are others.
 tiny.bind("random:6")

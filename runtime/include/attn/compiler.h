@@ -23,9 +23,9 @@
  *
  * Errors. What is wrong is in diagnostics. Nothing prints, reads standard input, or exits because
  * of what it is given; memory that lacks, or a crash of the compiler, ends the process as an
- * assertion does. No handler of signals is set. The linker is another program (`cc`), which
- * `--emit=object` and the libraries need; the runtime's archives are looked for in `attn`, a folder
- * beside the library.
+ * assertion does. No handler of signals is set. The linker is another program, `cc`,
+ * which programs, shared libraries and objects take; the runtime's archives are looked for in
+ * `attn`, a folder beside the library.
  */
 #pragma once
 

@@ -14,7 +14,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -216,8 +215,7 @@ int LoadedModel::compile(Spec &spec, const opt::InputArgList &args, const Compil
 }
 
 int LoadedModel::load(std::unique_ptr<MemoryBuffer> object, StringRef symbol) {
-  InitializeNativeTarget();
-  InitializeNativeTargetAsmPrinter();
+  initializeTargets();
   auto fails = [](llvm::Error error) {
     return fail(Internal, "the compiled code could not be loaded: " + toString(std::move(error)));
   };
