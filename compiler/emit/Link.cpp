@@ -219,18 +219,17 @@ Expected<Buffer> link(MemoryBufferRef object, const LinkOptions &given) {
 
 /// The file that this code was loaded from: a program, or libattn-compiler.so.
 static std::string ownFile() {
-  static int here;
+  auto here = reinterpret_cast<uintptr_t>(&ownFile); // of code: zeroed data has no file
   auto maps = MemoryBuffer::getFileAsStream("/proc/self/maps");
   for (StringRef line : maps ? split((*maps)->getBuffer(), '\n') : split("", '\n')) {
-    uint64_t begin, end; // "BEGIN-END rw-p OFFSET DEVICE INODE   PATH"
+    uintptr_t begin, end; // "BEGIN-END r-xp OFFSET DEVICE INODE   PATH"
     StringRef rest = line;
     if (rest.consumeInteger(16, begin) || !rest.consume_front("-") || rest.consumeInteger(16, end))
       continue;
-    if (size_t path = rest.find('/');
-        uintptr_t(&here) >= begin && uintptr_t(&here) < end && path != StringRef::npos)
+    if (size_t path = rest.find('/'); here >= begin && here < end && path != StringRef::npos)
       return rest.substr(path).str();
   }
-  return sys::fs::getMainExecutable("attn", &here);
+  return sys::fs::getMainExecutable("attn", reinterpret_cast<void *>(&ownFile));
 }
 
 std::string defaultRuntimeDir() {
