@@ -119,8 +119,7 @@ def main():
             run(options.product, "compile", sides.path("model.attn"), "--weights", folder, "--embed-weights", "--with-server", "-o", sides.path("program"),
                 *levels.target_words())
             commands = make_sides(sides, options, not why and level == "native")
-            wanted = None
-            turns = {}
+            wanted, turns = None, {}
             for name, words in commands.items():
                 with Server(words, name.startswith("attn")) as server:
                     got = server.vectors(bodies[:20])
