@@ -3,6 +3,8 @@
 // Rows of requests put into one tensor, and taken out of it.
 #include "serve/Batch.h"
 
+#include <cmath>
+
 namespace attn {
 
 /// How often a run uses each weight, about, from where on more rows make it no faster: BERT's
@@ -54,7 +56,7 @@ int64_t BatchAxes::mostRows(const attn_tensor *inputs) const {
   uses /= weights * entries;
   double rows = uses > 1 ? enoughUses / uses : enoughUses;
   int64_t bound = tables.dims[batch].value;
-  return rows < 1 ? 1 : rows > double(bound) ? bound : int64_t(rows + 0.5);
+  return rows < 1 ? 1 : rows > double(bound) ? bound : int64_t(lround(rows));
 }
 
 int64_t BatchAxes::mostTexts(int64_t tokens) const {

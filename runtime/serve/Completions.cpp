@@ -308,11 +308,11 @@ bool CompletionRequest::take(const char *piece, size_t size) {
 }
 
 void CompletionRequest::appendUsage(Vector<char> &out) const {
-  int64_t read = result.kept + result.read;
+  int64_t read = result.kept + result.read, all = read + result.written;
   Text text;
   text.append("{\"prompt_tokens\": %lld, \"completion_tokens\": %lld, \"total_tokens\": %lld}",
               static_cast<long long>(read), static_cast<long long>(result.written),
-              static_cast<long long>(read + result.written));
+              static_cast<long long>(all));
   append(out, text);
 }
 
