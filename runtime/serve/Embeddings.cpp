@@ -21,6 +21,8 @@ bool TextRequest::addToken(size_t place) {
 }
 
 bool TextRequest::addTokens(size_t place) {
+  if (!hasRoom(tokens.size()))
+    return false;
   // As many as there are commas, at most.
   JsonReader reader(exchange.body.data() + place, exchange.bodySize - place);
   reader.skipValue();

@@ -13,10 +13,14 @@
 #include <event2/listener.h>
 #include <initializer_list>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 namespace attn {
+
+/// How often a server looks whether clients that have connected wait, before it takes no more.
+static constexpr int32_t mostClosings = 1000;
 
 /// The server whose `run` this thread is in.
 static thread_local HttpServer *running = nullptr;
@@ -70,18 +74,31 @@ struct HttpCallbacks {
 
   static void onSignal(evutil_socket_t, short, void *given) {
     auto *server = static_cast<HttpServer *>(given);
-    server->drains = true;
     timeval time{server->drainSeconds, 0};
-    evtimer_add(server->deadline, &time);
+    if (!server->drains)
+      evtimer_add(server->deadline, &time);
+    server->drains = true;
   }
 
   static void onDeadline(evutil_socket_t, short, void *given) {
     auto *server = static_cast<HttpServer *>(given);
-    if (server->socket)
-      evhttp_del_accept_socket(server->http, server->socket);
+    // What has connected would be reset.
+    pollfd waiting{evhttp_bound_socket_get_fd(server->socket), POLLIN, 0};
+    if (++server->closings < mostClosings && poll(&waiting, 1, 0) > 0) {
+      timeval now{0, 0};
+      evtimer_add(server->deadline, &now);
+      return;
+    }
+    evhttp_del_accept_socket(server->http, server->socket);
     server->socket = nullptr;
     server->isClosed = true;
     server->endIfDone();
+  }
+
+  static void onQuiet(evutil_socket_t, short, void *given) {
+    auto *server = static_cast<HttpServer *>(given);
+    if (server->open == 0)
+      event_base_loopexit(server->base, nullptr);
   }
 
   /// No descriptor is left: connections wait in the kernel until some have ended. libevent hands
@@ -99,7 +116,7 @@ struct HttpCallbacks {
 };
 
 HttpServer::~HttpServer() {
-  for (event *one : {wake, signals[0], signals[1], deadline})
+  for (event *one : {wake, signals[0], signals[1], deadline, quiet})
     if (one)
       event_free(one);
   if (http)
@@ -151,9 +168,10 @@ attn_status HttpServer::listen(const char *address, const HttpLimits &limits, co
     return error.outOfMemory("the server");
   wake = event_new(base, wakeDescriptor, EV_READ | EV_PERSIST, HttpCallbacks::onWake, this);
   deadline = evtimer_new(base, HttpCallbacks::onDeadline, this);
+  quiet = evtimer_new(base, HttpCallbacks::onQuiet, this);
   signals[0] = evsignal_new(base, SIGTERM, HttpCallbacks::onSignal, this);
   signals[1] = evsignal_new(base, SIGINT, HttpCallbacks::onSignal, this);
-  if (!wake || !deadline || !signals[0] || !signals[1])
+  if (!wake || !deadline || !quiet || !signals[0] || !signals[1])
     return error.outOfMemory("the server");
   event_add(wake, nullptr);
   evhttp_set_timeout(http, limits.timeout);
@@ -196,10 +214,10 @@ void HttpServer::run(int32_t drain) {
 }
 
 void HttpServer::endIfDone() {
-  // A moment more, for the last answers to leave.
-  timeval time{0, 200000};
+  // For the last answers to leave, and for clients that have a connection and send a little later.
+  timeval time{0, 500000};
   if (isClosed && open == 0)
-    event_base_loopexit(base, &time);
+    evtimer_add(quiet, &time);
 }
 
 void HttpServer::finish(Exchange *exchange) {

@@ -60,20 +60,21 @@ private:
   void sendPieces(Exchange &exchange);
   /// Adds those that all answers have.
   void addHeaders(const Exchange &exchange) const;
-  /// Ends `run` where nothing is under way and no connection is taken any more.
+  /// Where nothing is under way and no connection is taken any more: ends `run` soon, unless
+  /// another request comes over a connection that is there.
   void endIfDone();
 
   event_base *base = nullptr;
   evhttp *http = nullptr;
   evhttp_bound_socket *socket = nullptr;
-  event *wake = nullptr, *signals[2] = {}, *deadline = nullptr;
+  event *wake = nullptr, *signals[2] = {}, *deadline = nullptr, *quiet = nullptr;
   int wakeDescriptor = -1;
   HttpUser user = {};
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   Exchange *finished = nullptr, **finishedEnd = &finished;
   Exchange *streaming = nullptr; ///< with pieces to send
   int64_t open = 0;              ///< requests without an answer
-  int32_t drainSeconds = 0;
+  int32_t drainSeconds = 0, closings = 0;
   bool drains = false, isClosed = false;
 };
 

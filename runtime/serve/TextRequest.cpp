@@ -12,7 +12,7 @@ namespace attn {
 
 bool TextRequest::addText(size_t place, const char *what, Vector<Span> &list) {
   size_t begin = bytes.size();
-  if (!readText(exchange, place, what, bytes))
+  if (!hasRoom(list.size()) || !readText(exchange, place, what, bytes))
     return false;
   return list.push({begin, bytes.size() - begin}) || exchange.failWithoutMemory();
 }

@@ -8,6 +8,9 @@
 
 namespace attn {
 
+/// How many texts a request may have: as many as OpenAI's API takes.
+constexpr size_t mostTexts = 2048;
+
 /// A text in the bytes of a request.
 struct Span {
   size_t begin, size; ///< SIZE_MAX: there is none
@@ -38,6 +41,10 @@ public:
 private:
   /// The request is wrong; false.
   bool fail(const char *words) { return exchange.fail(400, "%s", words), false; }
+  /// Whether there is room for another one among `count`; else an error.
+  bool hasRoom(size_t count) {
+    return count < mostTexts || fail("the request has more than 2048 texts: send several");
+  }
   /// Finds the entry, and makes tokens and parts of the texts that have been read.
   bool makeParts(const Vector<char> &model, TextUse use);
   /// Makes the tokens of all texts.

@@ -18,7 +18,10 @@ attn_status Workers::start(const ServeOptions &given, HttpServer &server, Error 
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
   pthread_cond_init(&isThere, &attributes);
   pthread_condattr_destroy(&attributes);
-  int32_t wanted = options.workers ? options.workers : attn_default_threads();
+  allThreads = attn_default_threads();
+  int32_t wanted = options.workers ? options.workers : allThreads;
+  if (allThreads > wanted * options.threads)
+    allThreads = wanted * options.threads;
   for (int32_t i = 0; i < wanted; ++i) {
     pthread_t thread;
     if (pthread_create(&thread, nullptr, threadMain, this) != 0)
@@ -73,59 +76,81 @@ static bool areAlike(const Part &a, const Part &b) {
          (a.sizeCount == 0 || memcmp(a.sizes, b.sizes, a.sizeCount * sizeof *a.sizes) == 0);
 }
 
-bool Workers::takeParts(Vector<Part *> &batch, double &until) {
-  Part &oldest = *firstPart;
-  int64_t waiting = 0, most = options.mostRows && oldest.mostRows > options.mostRows
-                                  ? options.mostRows
-                                  : oldest.mostRows;
-  if (most > 1) {
-    for (Part *part = firstPart; part; part = part->next)
-      waiting += areAlike(oldest, *part) ? part->rows : 0;
-    until = oldest.exchange->queued + 1e-3 * options.batchWait;
-    if (waiting < most && !ends && secondsNow() < until)
-      return false;
-    // Threads without work get their share.
-    int64_t share = (waiting + idle) / (idle + 1);
-    most = share < most ? share : most;
+int64_t Workers::rowsToTake(const Part &oldest, double &until) const {
+  int64_t most =
+      options.mostRows && oldest.mostRows > options.mostRows ? options.mostRows : oldest.mostRows;
+  if (most < 2)
+    return 1;
+  int64_t waiting = 0;
+  for (const Part *part = firstPart; part; part = part->next)
+    waiting += areAlike(oldest, *part) ? part->rows : 0;
+  double end = oldest.exchange->queued + 1e-3 * options.batchWait;
+  if (waiting < most && !ends && secondsNow() < end) {
+    until = until == 0 || end < until ? end : until;
+    return 0;
   }
+  // Threads without work get their share.
+  int64_t share = (waiting + idle) / (idle + 1);
+  return share < most ? share : most;
+}
+
+bool Workers::takeParts(Vector<Part *> &batch, double &until) {
+  int64_t most = 0;
+  const Part *oldest = nullptr;
+  Vector<const Part *> waits; // one of each kind
+  for (const Part *part = firstPart; part && most == 0; part = part->next) {
+    bool isLikeAnother = false;
+    for (const Part *other : waits)
+      isLikeAnother |= areAlike(*other, *part);
+    if (isLikeAnother)
+      continue;
+    oldest = part;
+    most = rowsToTake(*part, until);
+    if (most == 0 && !waits.push(part))
+      most = 1;
+  }
+  if (most == 0)
+    return false;
   int64_t rows = 0;
-  for (Part **at = &firstPart; *at;) {
+  for (Part **at = &firstPart; *at && rows < most;) {
     Part *part = *at;
-    bool isTaken =
-        part == &oldest || (most > 1 && rows + part->rows <= most && areAlike(oldest, *part));
-    if (isTaken && !batch.push(part)) // what does not fit waits for the next run
-      break;
-    if (isTaken) {
-      leaveQueue(*part->exchange);
-      rows += part->rows;
-      *at = part->next;
-    } else {
+    // What does not fit waits for the next run.
+    bool isTaken = part == oldest ||
+                   (most > 1 && rows > 0 && rows + part->rows <= most && areAlike(*oldest, *part));
+    if (!isTaken || !batch.push(part)) {
       at = &part->next;
+      continue;
     }
-    if (rows >= most)
-      break;
+    leaveQueue(*part->exchange);
+    rows += part->rows;
+    *at = part->next;
   }
   // The end of the list may have been taken.
   for (endPart = &firstPart; *endPart;)
     endPart = &(*endPart)->next;
-  return true;
+  return !batch.empty();
 }
 
-bool Workers::take(Exchange *&unread, Vector<Part *> &batch) {
-  unread = nullptr;
-  batch.clear();
+bool Workers::take(WorkerTask &task) {
+  task.unread = nullptr;
+  task.isAlone = false;
+  task.batch.clear();
   pthread_mutex_lock(&lock);
   for (;;) {
     double until = 0;
     if (first && !(firstPart && firstPart->exchange->queued + mostAhead < first->queued)) {
-      unread = first;
-      first = unread->next;
+      task.unread = first;
+      first = first->next;
       if (!first)
         end = &first;
       break;
     }
-    if (firstPart && takeParts(batch, until))
+    if (firstPart && takeParts(task.batch, until)) {
+      task.isAlone =
+          !first && !firstPart && idle + 1 == size() && !isOneAlone && allThreads > options.threads;
+      isOneAlone |= task.isAlone;
       break;
+    }
     if (ends)
       break;
     ++idle;
@@ -138,7 +163,7 @@ bool Workers::take(Exchange *&unread, Vector<Part *> &batch) {
     --idle;
   }
   pthread_mutex_unlock(&lock);
-  return unread || !batch.empty();
+  return task.unread || !task.batch.empty();
 }
 
 void Workers::leaveQueue(Exchange &exchange) {
@@ -235,39 +260,38 @@ void *Workers::threadMain(void *workers) {
   return nullptr;
 }
 
-namespace {
-/// The contexts of one worker, made when they are first needed.
-struct Contexts {
-  struct Pair {
-    attn_model *model;
-    attn_context *context;
-  };
-  Vector<Pair> pairs;
-  ~Contexts() {
-    for (Pair &pair : pairs)
-      attn_context_destroy(pair.context);
-  }
-  attn_context *of(attn_model *model, int32_t threads) {
-    for (Pair &pair : pairs)
-      if (pair.model == model)
-        return pair.context;
-    Pair made{model, nullptr};
-    if (attn_context_create(model, threads, &made.context, nullptr) || !pairs.push(made))
-      return attn_context_destroy(made.context), nullptr;
-    return made.context;
-  }
-};
-} // namespace
+Contexts::~Contexts() {
+  for (Pair &pair : pairs)
+    attn_context_destroy(pair.context);
+}
+
+attn_context *Contexts::of(attn_model *model, int32_t threads) {
+  for (Pair &pair : pairs)
+    if (pair.model == model)
+      return pair.context;
+  Pair made{model, nullptr};
+  if (attn_context_create(model, threads, &made.context, nullptr) || !pairs.push(made))
+    return attn_context_destroy(made.context), nullptr;
+  return made.context;
+}
 
 void Workers::work() {
   Contexts contexts;
-  Exchange *unread = nullptr;
-  Vector<Part *> batch;
-  while (take(unread, batch)) {
-    if (unread)
-      read(unread);
-    else
-      compute(contexts.of(batch[0]->target->model, options.threads), batch);
+  WorkerTask task;
+  while (take(task)) {
+    if (task.unread) {
+      read(task.unread);
+      continue;
+    }
+    attn_model *model = task.batch[0]->target->model;
+    compute(task.isAlone ? contextsAlone.of(model, allThreads)
+                         : contexts.of(model, options.threads),
+            task.batch);
+    if (task.isAlone) {
+      pthread_mutex_lock(&lock);
+      isOneAlone = false;
+      pthread_mutex_unlock(&lock);
+    }
   }
 }
 

@@ -19,6 +19,32 @@ struct WorkerCounts {
   double queuedSeconds, computedSeconds;
 };
 
+/// Contexts of models, made when they are first needed.
+class Contexts {
+public:
+  Contexts() = default;
+  Contexts(const Contexts &) = delete;
+  Contexts &operator=(const Contexts &) = delete;
+  ~Contexts();
+  /// That of a model, on so many threads; null without memory.
+  attn_context *of(attn_model *model, int32_t threads);
+
+private:
+  /// A model, and its context.
+  struct Pair {
+    attn_model *model;
+    attn_context *context;
+  };
+  Vector<Pair> pairs;
+};
+
+/// What a worker does next: reads a request, or computes parts that are alike.
+struct WorkerTask {
+  Exchange *unread = nullptr;
+  Vector<Part *> batch;
+  bool isAlone = false; ///< whether all threads are free for it
+};
+
 /// A queue with an end, and who takes from it.
 class Workers {
 public:
@@ -43,10 +69,13 @@ private:
   void work();
   /// Takes what is to be done next: a request to be read, or else the part that has waited longest,
   /// with others that are alike. False at the end.
-  bool take(Exchange *&unread, Vector<Part *> &batch);
-  /// Takes the first of the parts that wait, and those alike, to `batch`; false where it may wait
-  /// for more until second `until`.
+  bool take(WorkerTask &task);
+  /// Takes the part that has waited longest, and those alike, to `batch`; of those that may wait
+  /// for more there is second `until` instead. False where all may.
   bool takeParts(Vector<Part *> &batch, double &until);
+  /// How many rows that are alike a run of `oldest` should have now; 0: they may wait until
+  /// `until`.
+  int64_t rowsToTake(const Part &oldest, double &until) const;
   /// Notes that a request waits no more; under the lock.
   void leaveQueue(Exchange &exchange);
   void read(Exchange *exchange);
@@ -62,7 +91,10 @@ private:
   Exchange *first = nullptr, **end = &first;
   Part *firstPart = nullptr, **endPart = &firstPart;
   WorkerCounts done = {};
-  int32_t idle = 0; ///< threads that wait
+  int32_t idle = 0;       ///< threads that wait
+  Contexts contextsAlone; ///< on all threads, for a request that is alone; one uses them at a time
+  bool isOneAlone = false;
+  int32_t allThreads = 1; ///< of one that is alone
   bool ends = false;
 };
 

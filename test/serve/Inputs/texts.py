@@ -110,6 +110,8 @@ def vectors():
         ({"input": "a", "encoding_format": "hex"}, 400, "expected float or base64"),
         ({"input": "a", "dimensions": 7}, 400, "`dimensions` is 7"),
         ({"input": "cat " * 5000}, 400, "the text has 5002 tokens"),
+        ({"input": ["cat"] * 2049}, 400, "more than 2048 texts"),
+        ({"input": [[5]] * 2049}, 400, "more than 2048 texts"),
     ]:
         status, answer = post(server, "/v1/embeddings", request)
         message = answer["error"]["message"]
