@@ -28,6 +28,8 @@ from onnx_graph import Graph, Store
 
 sys.path.insert(0, os.path.join(ROOT, "test", "import"))
 import make  # noqa: E402
+from gguf_file import write_gguf  # noqa: E402
+from llama import find_package  # noqa: E402
 
 BENCH = os.path.join(ROOT, "tools", "bench")
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -87,6 +89,25 @@ def write_graph(folder, weights, variant):
     norm = graph.op("ReduceL2", mean, axes=[1], keepdims=1)
     graph.op("Div", mean, norm, name="embedding")
     return graph.write("minilm", [("ids", "i32", ("B", "T")), ("positions", "i32", (1, "T"))], [("embedding", ("B", WIDTH))])
+
+
+def write_encoder(path, weights):
+    """The same as a GGUF file, for llama.cpp."""
+    names = {"attention.self.query": "attn_q", "attention.self.key": "attn_k", "attention.self.value": "attn_v", "attention.output.dense": "attn_output",
+             "attention.output.LayerNorm": "attn_output_norm", "intermediate.dense": "ffn_up", "output.dense": "ffn_down", "output.LayerNorm": "layer_output_norm"}
+    tensors = {"token_embd.weight": weights["embeddings.word_embeddings.weight"], "position_embd.weight": weights["embeddings.position_embeddings.weight"],
+               "token_types.weight": weights["embeddings.token_type_embeddings.weight"]}
+    tensors.update({f"token_embd_norm.{part}": weights[f"embeddings.LayerNorm.{part}"] for part in ("weight", "bias")})
+    tensors.update({f"blk.{n}.{own}.{part}": weights[f"encoder.layer.{n}.{name}.{part}"]
+                    for n in range(LAYERS) for name, own in names.items() for part in ("weight", "bias")})
+    write_gguf(path, {
+        "general.architecture": "bert", "bert.context_length": 512, "bert.embedding_length": WIDTH, "bert.block_count": LAYERS,
+        "bert.feed_forward_length": INNER, "bert.attention.head_count": HEADS, "bert.attention.layer_norm_epsilon": 1e-12,
+        "bert.attention.causal": False, "bert.pooling_type": 1, "tokenizer.ggml.model": "bert", "tokenizer.ggml.token_type_count": 2,
+        "tokenizer.ggml.tokens": SPECIAL + [f"\u2581w{i}" for i in range(VOCABULARY - len(SPECIAL))],
+        "tokenizer.ggml.token_type": [3] * len(SPECIAL) + [1] * (VOCABULARY - len(SPECIAL)), "tokenizer.ggml.bos_token_id": 2,
+        "tokenizer.ggml.eos_token_id": 3, "tokenizer.ggml.cls_token_id": 2, "tokenizer.ggml.seperator_token_id": 3, "tokenizer.ggml.padding_token_id": 0,
+        "tokenizer.ggml.unknown_token_id": 1, "tokenizer.ggml.mask_token_id": 4}, {name: np.asarray(tensor, np.float32) for name, tensor in tensors.items()})
 
 
 def batches_of(tokens, most):
@@ -157,6 +178,26 @@ class Sides:
         return turn
 
 
+    def llama(self, contexts):
+        """A side of llama.cpp's, on one context of all threads or one context a thread."""
+        model, texts, vectors = self.path("model.gguf"), self.path("texts.json"), self.path("llama.bin")
+        if not os.path.exists(model):
+            write_encoder(model, self.weights)
+        with open(texts, "w") as file:
+            json.dump(self.tokens, file)
+
+        def turn(threads):
+            said = json.loads(run("node", os.path.join(BENCH, "run_llama_lines.mjs"), find_package(), model, str(1 if contexts > 1 else threads),
+                                  str(threads if contexts > 1 else 1), texts, vectors))
+            got = np.fromfile(vectors, np.float32).reshape(-1, WIDTH)
+            got /= np.linalg.norm(got, axis=1, keepdims=True)
+            wanted = np.load(self.path("out/vectors.npy"))
+            if np.abs(got - wanted).max() > 1e-2 * np.abs(wanted).max():
+                raise Failure(DIFFERENT, f"llama.cpp's vectors differ by {np.abs(got - wanted).max():.1e}")
+            return said["seconds"], said["cpu"]
+        return turn
+
+
 def measure(sides, options, threads, hasPeer):
     """Seconds of all turns, of the clock and of CPUs, by side; of ONNX Runtime those of its fastest form."""
     sides.as_lines(threads)
@@ -170,6 +211,10 @@ def measure(sides, options, threads, hasPeer):
         first = {name: turn(threads) for name, turn in forms.items()}
         name = min(first, key=lambda form: first[form][0])
         own[f"ONNX Runtime ({name})"] = forms[name]
+        llamas = {f"llama.cpp ({threads if contexts > 1 else 1} contexts)": sides.llama(contexts) for contexts in ((1, 2) if threads > 1 else (1,))}
+        first = {name: turn(threads) for name, turn in llamas.items()}
+        name = min(first, key=lambda form: first[form][0])
+        own[name] = llamas[name]
     times = {name: [] for name in own}
     for turn in range(options.rounds):
         names = list(own)[turn % len(own):] + list(own)[:turn % len(own)]
@@ -212,7 +257,7 @@ def main():
              f"{report.cpu_name()}, {date}, {options.rounds} turns of each: {options.lines} texts of {SHORTEST} to {LONGEST} words, a token each, through a "
              f"sentence encoder of MiniLM's shape ({LAYERS} layers, {WIDTH} wide) in f32 with random weights. attn's are whole processes, from the file of "
              "texts to the file of vectors, which are the same bits; "
-             f"ONNX Runtime{' ' + version if version else ''} gets tokens, in batches of one length, and its batches alone are timed, in the fastest of its forms; its threads wait in loops, which counts as CPU time. "
+             f"ONNX Runtime{' ' + version if version else ''} gets tokens, in batches of one length, and its batches alone are timed, in the fastest of its forms; llama.cpp by node-llama-cpp gets tokens, too, one text after the other on each of its contexts; ONNX Runtime's threads wait in loops, which counts as CPU time. "
              "Seconds of CPUs tell more than the clock where the machine has other work.", "", *rows]
     if options.write:
         report.keep(commandline.results("lines", date) + ".md", "\n".join(lines) + "\n")
