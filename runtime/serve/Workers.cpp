@@ -69,10 +69,10 @@ WorkerCounts Workers::counts() const {
 /// many seconds after one that has been read.
 static constexpr double mostAhead = 0.1;
 
-/// Whether two parts may be rows of one run.
+/// Whether two parts may be rows of one run. What runs alone is like no other: it may be wrong.
 static bool areAlike(const Part &a, const Part &b) {
-  return a.target == b.target && a.exchange->kind == b.exchange->kind &&
-         a.sizeCount == b.sizeCount &&
+  return a.mostRows > 1 && b.mostRows > 1 && a.target == b.target &&
+         a.exchange->kind == b.exchange->kind && a.sizeCount == b.sizeCount &&
          (a.sizeCount == 0 || memcmp(a.sizes, b.sizes, a.sizeCount * sizeof *a.sizes) == 0);
 }
 
