@@ -106,26 +106,31 @@ void TextRequest::readEmbeddings() {
                 static_cast<long long>(width));
 }
 
-/// Appends base64, with its padding (RFC 4648).
-static void appendBase64(const unsigned char *bytes, size_t size, Text &text) {
+/// Appends base64, with its padding (RFC 4648); false without memory.
+static bool appendBase64(const unsigned char *bytes, size_t size, Vector<char> &text) {
   static constexpr char letters[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  bool isWhole = true;
   for (size_t i = 0; i < size; i += 3) {
     size_t left = size - i;
     unsigned group = unsigned(bytes[i]) << 16 | (left > 1 ? unsigned(bytes[i + 1]) << 8 : 0) |
                      (left > 2 ? unsigned(bytes[i + 2]) : 0);
-    text.append("%c%c%c%c", letters[group >> 18], letters[group >> 12 & 63],
-                left > 1 ? letters[group >> 6 & 63] : '=', left > 2 ? letters[group & 63] : '=');
+    const char four[] = {letters[group >> 18], letters[group >> 12 & 63],
+                         left > 1 ? letters[group >> 6 & 63] : '=',
+                         left > 2 ? letters[group & 63] : '='};
+    isWhole &= text.append(four, sizeof four);
   }
+  return isWhole;
 }
 
-void TextRequest::appendEmbedding(const float *vector, Text &text, Text &problem) const {
+bool TextRequest::appendEmbedding(const float *vector, Text &text, Text &problem) const {
   if (isBase64) {
-    text.append("\"");
-    appendBase64(reinterpret_cast<const unsigned char *>(vector), size_t(width) * sizeof *vector,
-                 text);
-    text.append("\"");
-    return;
+    Vector<char> letters;
+    if (!appendBase64(reinterpret_cast<const unsigned char *>(vector),
+                      size_t(width) * sizeof *vector, letters))
+      return false;
+    text.append("\"%.*s\"", int(letters.size()), letters.data());
+    return true;
   }
   attn_tensor tensor = {};
   tensor.data = const_cast<float *>(vector);
@@ -133,6 +138,7 @@ void TextRequest::appendEmbedding(const float *vector, Text &text, Text &problem
   tensor.rank = 1;
   tensor.shape[0] = width;
   writeTensorData(tensor, text, problem);
+  return true;
 }
 
 void TextRequest::answerEmbeddings() {
@@ -141,7 +147,8 @@ void TextRequest::answerEmbeddings() {
   int64_t count = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
     text.append("%s{\"object\": \"embedding\", \"index\": %zu, \"embedding\": ", i ? ", " : "", i);
-    appendEmbedding(values.data() + i * size_t(width), text, problem);
+    if (!appendEmbedding(values.data() + i * size_t(width), text, problem))
+      return void(exchange.failWithoutMemory());
     text.append("}");
     count += tokens[i].count;
     if (problem.size())

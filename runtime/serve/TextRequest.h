@@ -61,8 +61,9 @@ private:
   /// One of /predict: a text, or a list of one text or of two that belong together.
   bool addPredicted(size_t place);
   void setAnswer(const Text &text);
-  /// Appends a vector as it is asked for; what JSON has no word for is a problem.
-  void appendEmbedding(const float *vector, Text &text, Text &problem) const;
+  /// Appends a vector as it is asked for; what JSON has no word for is a problem. False without
+  /// memory.
+  bool appendEmbedding(const float *vector, Text &text, Text &problem) const;
   /// The scores of text `index` as probabilities: of classes, or of its only score.
   bool readScores(size_t index, Vector<double> &scores) const;
 

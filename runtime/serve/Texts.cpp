@@ -5,6 +5,7 @@
 
 #include "main/Prompt.h"
 #include "run/Context.h"
+#include <cstdio>
 #include <sys/stat.h>
 
 using namespace attn;
@@ -14,6 +15,11 @@ TextModel *TextService::of(const attn_model *model) const {
     if (known->model == model)
       return known;
   return nullptr;
+}
+
+/// Whether the size of an axis is known only when the model runs.
+static bool isDynamic(const attn_model *model, const attn_abi_axis &axis) {
+  return axis.dim >= 0 && model->tables->dims[axis.dim].isDynamic;
 }
 
 /// Whether an entry is of a use; of vectors and scores, as far as can be told without a tokenizer.
@@ -27,7 +33,9 @@ static bool isOfUse(const ServedEntry &served, const attn_tokenizer *tokenizer, 
   }
   bool isOfScores = entry.outputCount > 0 && strcmp(entry.outputs[0].name, "scores") == 0,
        isOfVectors = entry.outputCount > 0 && strcmp(entry.outputs[0].name, "embedding") == 0;
-  if (isOfScores != (use == TextUse::Scores))
+  // Rows whose width follows the length of a text are no vectors.
+  if (isOfScores != (use == TextUse::Scores) || entry.outputCount == 0 ||
+      entry.outputs[0].rank != 2 || isDynamic(served.model, entry.outputs[0].axes[1]))
     return false;
   attn_tokens tokens = {};
   bool isOther =
@@ -41,7 +49,8 @@ const ServedEntry *attn::findTextEntry(Exchange &exchange, const Vector<char> &m
   static constexpr const char *uses[] = {"makes vectors of texts", "gives scores of texts",
                                          "goes on from texts"};
   const TextService &service = *static_cast<TextService *>(exchange.texts);
-  bool isNamed = !model.empty(), isKnown = false, isSuited = false;
+  bool isNamed = !model.empty(), isKnown = false;
+  const ServedEntry *suited = nullptr; // but without a tokenizer
   for (const ServedEntry *entry : service.entries) {
     bool isMeant = !isNamed || strcmp(entry->name, model.data()) == 0 ||
                    strcmp(attn_model_name(entry->model), model.data()) == 0;
@@ -49,16 +58,16 @@ const ServedEntry *attn::findTextEntry(Exchange &exchange, const Vector<char> &m
     const attn_tokenizer *tokenizer = service.of(entry->model)->tokenizer;
     if (!isMeant || !isOfUse(*entry, tokenizer, use))
       continue;
-    isSuited = true;
     if (tokenizer)
       return entry;
+    suited = entry;
   }
   const char *name = isNamed ? model.data() : "";
   if (isNamed && !isKnown)
     exchange.fail(404, "there is no model `%.100s` (GET /v1/models lists them)", name);
-  else if (isSuited)
+  else if (suited)
     exchange.fail(404, "the model `%.100s` has no tokenizer: start the server with `--tokenizer`",
-                  isNamed ? name : attn_model_name(service.entries.begin()[0]->model));
+                  suited->name);
   else if (isNamed)
     exchange.fail(404, "no entry of `%.100s` %s", name, uses[int(use)]);
   else
@@ -90,12 +99,21 @@ static attn_status open(const ServedModel &served, TextModel &model, Error &erro
     attn_message_free(message);
     return status;
   }
-  const char *path = served.tokenizer ? served.tokenizer : served.weights;
+  // The template lies where the tokenizer does.
+  const char *path = served.tokenizer                  ? served.tokenizer
+                     : tables.tokenizerBytes || status ? nullptr
+                                                       : served.weights;
+  char *message = nullptr;
+  attn_status found = ATTN_NOT_FOUND;
   if (tables.chatTemplateBytes > 0)
-    attn_chat_template_open_memory(tables.chatTemplate, size_t(tables.chatTemplateBytes),
-                                   &model.chatTemplate, nullptr);
+    found = attn_chat_template_open_memory(tables.chatTemplate, size_t(tables.chatTemplateBytes),
+                                           &model.chatTemplate, &message);
   else if (path)
-    attn_chat_template_open(path, nullptr, &model.chatTemplate, nullptr);
+    found = attn_chat_template_open(path, nullptr, &model.chatTemplate, &message);
+  if (found != ATTN_OK && found != ATTN_NOT_FOUND)
+    fprintf(stderr, "note: the chat template is left out: %s\n",
+            message ? message : attn_status_name(found));
+  attn_message_free(message);
   if (folder)
     model.labels.readFolder(folder);
   else

@@ -118,6 +118,14 @@ def vectors():
         assert status == code and words in message and answer["error"]["type"] == "invalid_request_error", (request, status, message)
     assert post(server, "/rerank", {"query": "a", "texts": ["b"]})[0] == 404
     assert server.ask("GET", "/v1/embeddings")[0] == 405
+    # An entry whose rows are as long as the text makes no vectors.
+    with open(f"{folder}/wide.attn", "w") as file:
+        file.write("attn 1\nmodel Wide {\n  dim V = 97, D = 4\n  dyn B <= 8, T <= 40\n  embedding table: V -> D\n"
+                   "  entry run(ids: i32[B, T]) -> embedding: f32[B, T] {\n    return mean(D, table(ids))\n  }\n}\n")
+    run("attn", "compile", f"{folder}/wide.attn", "--with-server", "-o", f"{folder}/wide")
+    wide = Server([f"{folder}/wide", "--weights", "random", "--tokenizer", f"{folder}/minilm/vocab.txt"])
+    status, answer = post(wide, "/v1/embeddings", {"input": "the cat"})
+    assert status == 404 and "no model here makes vectors of texts" in answer["error"]["message"], answer
     print(f"{len(TEXTS)} vectors, {wanted.shape[1]} wide: those of the command line")
 
 
