@@ -22,6 +22,8 @@ public:
   const char *c_str() const { return bytes.empty() ? "" : bytes.data(); }
   size_t size() const { return bytes.empty() ? 0 : bytes.size() - 1; }
   bool failed() const { return isFailed; }
+  /// Says that memory was lacking for a part of it.
+  void fail() { isFailed = true; }
   /// Gives the text away; null where memory was lacking.
   char *release();
   void clear() { bytes.clear(); }

@@ -37,8 +37,10 @@ private:
   bool take(const char *piece, size_t size);
   /// Appends an answer, or a piece of one: with `text` as what was written, null for nothing, and
   /// why it ended, null where it goes on.
-  void appendAnswer(const Slice *text, const char *ending, Vector<char> &bytes) const;
-  void appendUsage(Vector<char> &bytes) const;
+  void appendAnswer(const Slice *text, const char *ending, Text &out) const;
+  /// What stands in front of the choices, and behind them.
+  void appendHead(Text &out) const;
+  void appendUsage(Text &out) const;
 
   /// A turn of a chat: places in `bytes`.
   struct Turn {
@@ -61,8 +63,6 @@ private:
   bool streams = false, wantsUsage = false, hasBegun = false;
   int64_t number = 0, created = 0;
 };
-
-void append(Vector<char> &bytes, const Text &text) { bytes.append(text.c_str(), text.size()); }
 
 bool CompletionRequest::addStop(size_t place) {
   size_t begin = bytes.size();
@@ -300,80 +300,73 @@ attn_status CompletionRequest::compute(attn_context *context, char **message) {
 bool CompletionRequest::take(const char *piece, size_t size) {
   if (!streams)
     return written.append(piece, size);
-  Vector<char> event;
+  Text event;
   Slice text(piece, size);
   appendAnswer(&text, nullptr, event);
   hasBegun = true;
-  return exchange.server->stream(exchange, event.data(), event.size());
+  return !event.failed() && exchange.server->stream(exchange, event.c_str(), event.size());
 }
 
-void CompletionRequest::appendUsage(Vector<char> &out) const {
+void CompletionRequest::appendHead(Text &out) const {
+  out.append("%s{\"id\": \"%s-%lld\", \"object\": \"%s%s\", \"created\": %lld, \"model\": \"%s\", "
+             "\"choices\": [",
+             streams ? "data: " : "", isChat ? "chatcmpl" : "cmpl", static_cast<long long>(number),
+             isChat ? "chat.completion" : "text_completion", isChat && streams ? ".chunk" : "",
+             static_cast<long long>(created), exchange.target->name);
+}
+
+void CompletionRequest::appendUsage(Text &out) const {
   int64_t read = result.kept + result.read, all = read + result.written;
-  Text text;
-  text.append("{\"prompt_tokens\": %lld, \"completion_tokens\": %lld, \"total_tokens\": %lld}",
-              static_cast<long long>(read), static_cast<long long>(result.written),
-              static_cast<long long>(all));
-  append(out, text);
+  out.append("\"usage\": {\"prompt_tokens\": %lld, \"completion_tokens\": %lld, "
+             "\"total_tokens\": %lld}}",
+             static_cast<long long>(read), static_cast<long long>(result.written),
+             static_cast<long long>(all));
 }
 
-void CompletionRequest::appendAnswer(const Slice *text, const char *ending,
-                                     Vector<char> &out) const {
-  Text head;
-  head.append("%s{\"id\": \"%s-%lld\", \"object\": \"%s%s\", \"created\": %lld, \"model\": \"%s\", "
-              "\"choices\": [{\"index\": 0, ",
-              streams ? "data: " : "", isChat ? "chatcmpl" : "cmpl", static_cast<long long>(number),
-              isChat ? "chat.completion" : "text_completion", isChat && streams ? ".chunk" : "",
-              static_cast<long long>(created), exchange.target->name);
-  if (isChat)
-    head.append(streams ? "\"delta\": {%s" : "\"message\": {%s",
-                !streams || (text && !hasBegun) ? "\"role\": \"assistant\"" : "");
-  append(out, head);
-  if (text) {
-    Text name;
-    name.append(!isChat                 ? "\"text\": "
-                : !streams || !hasBegun ? ", \"content\": "
-                                        : "\"content\": ");
-    append(out, name);
-    appendJsonString(*text, out);
-  } else if (!isChat) {
-    Text none;
-    none.append("\"text\": \"\"");
-    append(out, none);
+void CompletionRequest::appendAnswer(const Slice *text, const char *ending, Text &out) const {
+  Vector<char> quoted;
+  if (!appendJsonString(text ? *text : Slice("", 0), quoted))
+    return out.fail();
+  appendHead(out);
+  out.append("{\"index\": 0, ");
+  if (isChat) {
+    bool saysRole = !streams || (text && !hasBegun);
+    out.append("\"%s\": {%s%s", streams ? "delta" : "message",
+               saysRole ? "\"role\": \"assistant\"" : "", saysRole && text ? ", " : "");
+    if (text)
+      out.append("\"content\": %.*s", int(quoted.size()), quoted.data());
+    out.append("}");
+  } else {
+    out.append("\"text\": %.*s", int(quoted.size()), quoted.data());
   }
-  Text tail;
-  tail.append("%s, \"logprobs\": null, \"finish_reason\": %s%s%s}]", isChat ? "}" : "",
-              ending ? "\"" : "", ending ? ending : "null", ending ? "\"" : "");
-  tail.append(streams ? "}\n\n" : ", \"usage\": ");
-  append(out, tail);
-  if (!streams) {
+  out.append(", \"logprobs\": null, \"finish_reason\": ");
+  if (ending)
+    out.append("\"%s\"}]", ending);
+  else
+    out.append("null}]");
+  out.append(streams ? "}\n\n" : ", ");
+  if (!streams)
     appendUsage(out);
-    out.push('}');
-  }
 }
 
 void CompletionRequest::answer() {
   bool isWhole =
       result.ending == ATTN_TEXT_ENDED_BY_TOKEN || result.ending == ATTN_TEXT_ENDED_BY_STOP;
-  const char *ending = isWhole ? "stop" : "length";
   Slice text(written.data(), written.size());
-  appendAnswer(streams ? nullptr : &text, ending, exchange.answer);
-  if (!streams)
-    return;
-  Text end;
-  if (wantsUsage) {
-    end.append("data: {\"id\": \"%s-%lld\", \"object\": \"%s\", \"created\": %lld, \"model\": "
-               "\"%s\", \"choices\": [], \"usage\": ",
-               isChat ? "chatcmpl" : "cmpl", static_cast<long long>(number),
-               isChat ? "chat.completion.chunk" : "text_completion",
-               static_cast<long long>(created), exchange.target->name);
-    append(exchange.answer, end);
-    appendUsage(exchange.answer);
-    end.clear();
-    end.append("}\n\n");
+  Text out;
+  appendAnswer(streams ? nullptr : &text, isWhole ? "stop" : "length", out);
+  if (streams && wantsUsage) {
+    appendHead(out);
+    out.append("], ");
+    appendUsage(out);
+    out.append("\n\n");
   }
-  end.append("data: [DONE]\n\n");
-  append(exchange.answer, end);
-  exchange.type = "text/event-stream";
+  if (streams) {
+    out.append("data: [DONE]\n\n");
+    exchange.type = "text/event-stream";
+  }
+  if (out.failed() || !exchange.answer.append(out.c_str(), out.size()))
+    exchange.failWithoutMemory();
 }
 
 template <bool isOfChat> void readRequest(Exchange &exchange) {
