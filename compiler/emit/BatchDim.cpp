@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -124,8 +125,8 @@ bool Separation::isApart(Operation *op) {
     return isBatch(tensor, axisIndex(tensor.getType(), axis));
   };
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<DimOp, GetOp, LinearOp, NormOp, MapOp, RelabelOp, LookupOp, RotaryOp, PushOp, TopkOp,
-            RouteOp, RoutedOp, NextOp, DotOp, YieldOp, func::FuncOp, func::ReturnOp, scf::ForOp,
+      .Case<DimOp, GetOp, LinearOp, NormOp, MapOp, LookupOp, RotaryOp, PushOp, TopkOp, RouteOp,
+            RoutedOp, NextOp, DotOp, YieldOp, func::FuncOp, func::ReturnOp, scf::ForOp,
             scf::YieldOp>([](Operation *) { return true; })
       .Case([](ElementOp element) { return bool(element->getParentOfType<AttentionOp>()); })
       .Case([&](SizeOp size) { return size.getDim() != dim; })
@@ -155,6 +156,12 @@ bool Separation::isApart(Operation *op) {
       .Case([&](WindowsOp windows) {
         return llvm::none_of(windows.getAxes(),
                              [&](int64_t axis) { return isBatch(windows.getInput(), axis); });
+      })
+      .Case([&](RelabelOp relabel) {
+        int64_t rank = cast<RankedTensorType>(relabel.getInput().getType()).getRank();
+        return llvm::all_of(llvm::seq(rank), [&](int64_t axis) {
+          return isBatch(relabel.getInput(), axis) == isBatch(relabel.getResult(), axis);
+        });
       })
       .Case([&](RearrangeOp rearrange) { return keepsOutermost(rearrange); })
       .Case([&](AttentionOp attention) { return keepsPositions(attention); })

@@ -194,10 +194,8 @@ void Workers::read(Exchange *exchange) {
     *endPart = &exchange->parts[i];
     endPart = &exchange->parts[i].next;
   }
-  if (count > 1)
+  if (count > 1) // one of them is this thread's own
     pthread_cond_broadcast(&isThere);
-  else if (count == 1)
-    pthread_cond_signal(&isThere);
   pthread_mutex_unlock(&lock);
   if (count == 0) {
     if (exchange->status == 200)
