@@ -369,7 +369,7 @@ void CompletionRequest::answer() {
     exchange.failWithoutMemory();
 }
 
-template <bool isOfChat> void readRequest(Exchange &exchange) {
+template <bool isOfChat> void readCompletion(Exchange &exchange) {
   bool isChat = isOfChat;
   auto *request = create<CompletionRequest>(exchange, isChat);
   exchange.work = request;
@@ -378,18 +378,19 @@ template <bool isOfChat> void readRequest(Exchange &exchange) {
   else
     exchange.failWithoutMemory();
 }
-attn_status computeRequest(attn_context *context, Part *const *parts, size_t, char **message) {
+attn_status computeCompletion(attn_context *context, Part *const *parts, size_t, char **message) {
   return static_cast<CompletionRequest *>(parts[0]->exchange->work)->compute(context, message);
 }
-void answerRequest(Exchange &exchange) {
+void answerCompletion(Exchange &exchange) {
   static_cast<CompletionRequest *>(exchange.work)->answer();
 }
-void releaseRequest(void *work) { dispose(static_cast<CompletionRequest *>(work)); }
+void releaseCompletion(void *work) { dispose(static_cast<CompletionRequest *>(work)); }
 
 } // namespace
 
-const RequestKind completionRequests = {readRequest<false>, computeRequest, answerRequest,
-                                        releaseRequest};
-const RequestKind chatRequests = {readRequest<true>, computeRequest, answerRequest, releaseRequest};
+const RequestKind completionRequests = {readCompletion<false>, computeCompletion, answerCompletion,
+                                        releaseCompletion};
+const RequestKind chatRequests = {readCompletion<true>, computeCompletion, answerCompletion,
+                                  releaseCompletion};
 
 } // namespace attn

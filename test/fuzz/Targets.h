@@ -15,7 +15,8 @@
   X(folder)                                                                                        \
   X(format)                                                                                        \
   X(infer)                                                                                         \
-  X(npy) X(onnx) X(picture) X(safetensors) X(shards) X(sound) X(spec) X(tokenizer) X(tuning)
+  X(npy)                                                                                           \
+  X(onnx) X(picture) X(safetensors) X(shards) X(sound) X(spec) X(texts) X(tokenizer) X(tuning)
 
 namespace attn::fuzz {
 

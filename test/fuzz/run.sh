@@ -26,6 +26,9 @@ case $target in
     for folder_of_specs in "$inputs/corpus/spec" "$tests/errors" "$tests/frontend" "$tests/../examples/language" \
       "$tests/../examples/vit"; do add "$folder_of_specs"; done
     ;;
+  texts)
+    arguments+=(-dict="$inputs/texts.dict" -max_len=4096)
+    ;;
   chat)
     arguments+=(-dict="$inputs/chat.dict")
     add "$tests/text/Inputs/templates"
