@@ -189,7 +189,7 @@ def Attn_ConcatOp : AttnComputeOp<"concat"> {
 
 def Attn_SliceOp : AttnOp<"slice", [Pure]> {
   let summary = "elements [offset, offset + size) along an axis; an axis of one element may be dropped";
-  let description = [{ Of a dynamic axis, the last elements (`end`): as many as the result has. }];
+  let description = [{ Of a dynamic axis, as many as the result has from `offset` on, or the last ones (`end`). }];
   let arguments = (ins Attn_Tensor:$input, I64Attr:$axis, I64Attr:$offset, UnitAttr:$end, UnitAttr:$drop);
   let results = (outs Attn_Tensor:$result);
   let assemblyFormat = "$input `axis` $axis `at` $offset (`end` $end^)? (`drop` $drop^)? attr-dict `:` type($input) `->` type($result)";

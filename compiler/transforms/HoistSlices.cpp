@@ -248,6 +248,7 @@ template <typename Op> struct PartsOf : OpRewritePattern<Op> {
     for (Operation *user : producer->getUsers()) {
       auto slice = dyn_cast<SliceOp>(user);
       if (!slice || slice.getEnd() || slice.getDrop() ||
+          typeOf(slice.getResult()).isDynamicDim(int64_t(slice.getAxis())) ||
           slice->getBlock() != producer->getBlock() ||
           (!slices.empty() && slice.getAxis() != slices.front().getAxis()) ||
           !isOnlyConcatenated(slice) || meansAnotherAxis(slice, producer))

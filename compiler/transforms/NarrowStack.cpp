@@ -142,7 +142,9 @@ func::FuncOp SliceNarrowing::moveInto(SliceOp slice, func::CallOp call, unsigned
 void SliceNarrowing::narrow(SliceOp slice) {
   Value input = slice.getInput();
   auto all = cast<RankedTensorType>(input.getType());
-  if (all.getDimSize(slice.getAxis()) == 1)
+  auto taken = cast<RankedTensorType>(slice.getResult().getType());
+  if (all.getDimSize(slice.getAxis()) == 1 ||
+      (!slice.getDrop() && taken.isDynamicDim(int64_t(slice.getAxis()))))
     return;
   if (!input.hasOneUse()) {
     if (isa_and_present<scf::ForOp, func::CallOp>(withoutRelabels(input).getDefiningOp()))

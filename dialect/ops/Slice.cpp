@@ -13,23 +13,35 @@ static SmallVector<int64_t> without(ArrayRef<int64_t> shape, int64_t axis) {
   return rest;
 }
 
+/// The size of an axis where all that is known only when running is 1, the least it may be; `dim`
+/// becomes what that is.
+static int64_t leastSize(RankedTensorType type, int64_t axis, StringRef &dim) {
+  if (!type.isDynamicDim(axis))
+    return type.getDimSize(axis);
+  LinearSize size = parseLinearSize(axesOf(type)[axis].getValue()).value_or(LinearSize());
+  dim = size.dim;
+  return size.scale + size.offset;
+}
+
 LogicalResult SliceOp::verify() {
   auto input = cast<RankedTensorType>(getInput().getType()),
        result = cast<RankedTensorType>(getResult().getType());
   int64_t axis = getAxis(), offset = getOffset();
   bool isAxis = axis >= 0 && axis < input.getRank(), isDynamic = isAxis && input.isDynamicDim(axis);
-  if (!isAxis || (getEnd() && !isDynamic) || (isDynamic && !getEnd() && !getDrop())) // slice_c1
-    return emitOpError("expected a static axis of ")
-           << input << ", or one element or the end of a dynamic one, but got " << axis;
+  if (!isAxis || (getEnd() && !isDynamic)) // slice_c1
+    return emitOpError("expected an axis of ")
+           << input << (getEnd() ? " that is dynamic" : "") << ", but got " << axis;
   if (result.getRank() != input.getRank() - (getDrop() ? 1 : 0)) // slice_c2
     return emitOpError("expected a result of rank ")
            << input.getRank() - (getDrop() ? 1 : 0) << ", but got " << result;
-  int64_t size = getDrop() ? 1 : result.getDimSize(axis);
-  if (isDynamic && offset != 0) // slice_c5
-    return emitOpError("expected no offset along a dynamic axis, but got ") << offset;
-  if (!isDynamic && (offset < 0 || size < 1 || offset > input.getDimSize(axis) - size)) // slice_c3
+  if (getEnd() && offset != 0) // slice_c5
+    return emitOpError("expected no offset from the end of an axis, but got ") << offset;
+  StringRef dim, taken;
+  int64_t most = leastSize(input, axis, dim), size = getDrop() ? 1 : leastSize(result, axis, taken);
+  if (offset < 0 || size < 1 || offset > most - size ||
+      (!taken.empty() && taken != dim)) // slice_c3
     return emitOpError("expected elements within ")
-           << input.getDimSize(axis) << ", but got " << size << " at " << offset;
+           << most << ", but got " << size << " at " << offset;
   SmallVector<int64_t> rest =
       getDrop() ? SmallVector<int64_t>(result.getShape()) : without(result.getShape(), axis);
   if (rest != without(input.getShape(), axis)) // slice_c4

@@ -52,7 +52,7 @@ func.func @concat_c5_dynamic(%c: tensor<1x3xf32, #attn.axes<"one", "D">>, %x: te
 // -----
 
 func.func @slice_c1(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x3xf32, #attn.axes<"B", "D">> {
-  // expected-error@+1 {{expected a static axis of}}
+  // expected-error@+1 {{expected an axis of}}
   %r = attn.slice %x axis 3 at 0 drop : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x3xf32, #attn.axes<"B", "D">>
   return %r : tensor<?x3xf32, #attn.axes<"B", "D">>
 }
@@ -84,7 +84,7 @@ func.func @slice_c4(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<
 // -----
 
 func.func @slice_c5(%x: tensor<?x4xf32, #attn.axes<"T", "D">>) -> tensor<4xf32, #attn.axes<"D">> {
-  // expected-error@+1 {{expected no offset along a dynamic axis, but got 1}}
+  // expected-error@+1 {{expected no offset from the end of an axis, but got 1}}
   %r = attn.slice %x axis 0 at 1 end drop : tensor<?x4xf32, #attn.axes<"T", "D">> -> tensor<4xf32, #attn.axes<"D">>
   return %r : tensor<4xf32, #attn.axes<"D">>
 }

@@ -59,6 +59,8 @@ LogicalResult emitView(FunctionPlan &plan, Operation *op) {
             int64_t axis = slice.getAxis();
             if (slice.getEnd())
               return endOf(view, slice);
+            if (!slice.getDrop() && typeOf(result).isDynamicDim(axis))
+              return view.window(axis, slice.getOffset(), sizeOf(typeOf(result), axis));
             int64_t size = slice.getDrop() ? 1 : typeOf(result).getDimSize(axis);
             return view.slice(axis, slice.getOffset(), size, slice.getDrop());
           })

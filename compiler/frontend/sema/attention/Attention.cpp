@@ -29,24 +29,12 @@ static Axes dropFeatures(Axes axes) {
   return axes;
 }
 
-int findAlong(Sema &sema, llvm::ArrayRef<Axis> axes, const Name &name) {
-  if (int at = findAxis(axes, name.text); at >= 0)
-    return at;
-  Decl *decl = sema.names.scope->find(name.text);
-  if (!decl || decl->kind != Decl::Kind::Dim)
-    return -1;
-  Size size = sizeOf(sema, *decl);
-  if (size.error || size.isStatic())
-    return -1;
-  return findAxis(axes, axisOfSize("", decl->dynamic ? Size{decl->name, 1, 0} : size).name);
-}
-
 /// With the key axis under the name it has in the attention, `key`; `made`: its name before.
 static mlir::Value relabelKey(Sema &sema, mlir::Value value, const AlongAxis &along,
                               const Expr &expr, llvm::StringRef what, Axis &key,
                               std::string &made) {
   Axes axes = axesOfValue(value);
-  int at = findAlong(sema, axes, along.axis);
+  int at = findNamedAxis(sema, axes, along.axis);
   if (at < 0 || at + 1 == static_cast<int>(axes.size())) {
     sema.report
         .error(DiagCode::KeyAxisMissing, along.axis.range,

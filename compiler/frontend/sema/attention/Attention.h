@@ -31,10 +31,6 @@ struct AttendOperands {
   }
 };
 
-/// The position of the axis that `along` names; a block's dim may stand for an axis that is known
-/// only when running, under the name of that.
-int findAlong(Sema &sema, llvm::ArrayRef<Axis> axes, const ast::Name &name);
-
 /// An attention: its output and what it returns beside that, or one error value.
 std::vector<SemaValue> evalAttend(Sema &sema, const ast::AttendExpr &attend);
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stacks: a loop that calls the function of a block with the number of the layer. Where layers take
-// turns, an iteration calls a function for each of them; where the turns change, another loop
-// follows.
+// Stacks: how many layers they have, whose their parameters are, and what layers pass on.
 #include "compiler/frontend/sema/blocks/Stacks.h"
 #include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/blocks/Blocks.h"
 #include "compiler/frontend/sema/blocks/Declarations.h"
 #include "compiler/frontend/sema/blocks/Instances.h"
-#include "compiler/frontend/sema/blocks/Taps.h"
+#include "compiler/frontend/sema/blocks/StackLayers.h"
 #include "compiler/frontend/sema/expressions/Apply.h"
 #include "compiler/frontend/sema/functions/Rearrange.h"
 #include "compiler/frontend/sema/parameters/Bindings.h"
@@ -21,8 +19,6 @@
 #include "compiler/frontend/sema/sizes/Tensors.h"
 #include "compiler/frontend/sema/sizes/Types.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 namespace attn::frontend {
@@ -101,139 +97,122 @@ std::optional<Owner> ownerOfStack(Sema &sema, const Decl &decl, const Owner &aro
   return checkLayers(report, decl, owner) ? std::optional(owner) : std::nullopt;
 }
 
-/// Whether a block gives what it takes, as the layers of a stack do; reports where it does not.
-static bool checkStackable(Reporter &report, const Instance &instance, const StackDecl &stack,
-                           const Signature &signature) {
-  auto elementsDiffer = [&] {
-    mlir::func::FuncOp function = instance.function;
-    return elementOf(function.getArgument(1)) !=
-           llvm::cast<mlir::RankedTensorType>(function.getResultTypes()[0]).getElementType();
-  };
-  if (instance.results.size() == 1 && instance.results[0] == instance.parameters[0] &&
-      !elementsDiffer())
-    return true;
-  Diagnostic &diagnostic = report.error(
-      DiagCode::NotStackable, stack.block.range,
-      "`" + signature.name.text + "` cannot be stacked, since it does not give what it takes");
-  diagnostic.at(signature.parameters[0].type.range, "it takes this");
-  if (!signature.results.empty())
-    diagnostic.at(signature.results[0].range, "it gives this");
-  return false;
+namespace {
+
+/// Applies a stack to its arguments.
+class StackCall {
+public:
+  StackCall(Sema &sema, Decl &decl, const CallExpr &call)
+      : sema(sema), decl(decl), call(call), stack(*llvm::cast<StackDecl>(decl.item)),
+        loc(locate(sema, call.range, decl.name)) {}
+
+  /// The results; an error value where it was reported.
+  std::vector<SemaValue> apply();
+
+private:
+  bool readArguments();
+  void readOwn();
+  bool readCallees(Decl &stacked, const Owner &owner, LayerCalls &layers);
+  Instance *instanceIn(Decl &stacked, const Owner &owner, Scope &scope);
+  unsigned countCarried(const Instance &instance) const;
+  bool checkStackable(const Instance &instance, unsigned matching) const;
+  bool checkSameTypes(const LayerCalls &layers) const;
+  bool checkOwn(const LayerCalls &layers) const;
+  SemaValue withLifted(const Instance &instance, unsigned parameter);
+  SemaValue stackedAlong(const llvm::SmallVector<mlir::Value> &values, const Instance &instance,
+                         size_t result);
+  /// The number of parameter `operand` among all, of those that take tensors.
+  unsigned parameterOf(unsigned operand) const { return tensors[operand]; }
+
+  Sema &sema;
+  Decl &decl;
+  const CallExpr &call;
+  const StackDecl &stack;
+  Location loc;
+  const BlockDecl *block = nullptr;
+  std::optional<Axis> axis;         ///< Of the layers, where the number of layers is a dim.
+  std::vector<SemaValue> arguments; ///< Of layer 0.
+  std::vector<unsigned> tensors;    ///< Arguments that are no caches.
+  std::vector<mlir::Value> own;     ///< By tensor: those of all layers, or null.
+  llvm::SmallVector<unsigned> carried = {0}; ///< Parameters.
+  std::map<std::string, Axis> bound;
+};
+
+} // namespace
+
+bool StackCall::readArguments() {
+  std::optional<std::vector<SemaValue>> given = tensorArguments(sema, call, decl.name);
+  if (!given || decl.wrong)
+    return false;
+  if (given->empty()) {
+    plainArguments(sema.report, call, decl.name, 1, 1000, decl.name + "(x)");
+    return false;
+  }
+  arguments = std::move(*given);
+  for (unsigned i = 0; i < arguments.size(); ++i)
+    if (!arguments[i].isCache())
+      tensors.push_back(i);
+  return true;
 }
 
-/// The functions of a stack's layers, and what they are called with beside the layer's number and
-/// the tensor that is passed on.
-struct LayerCalls {
-  /// A function that some of the layers share.
-  struct Callee {
-    const Instance *instance;
-    llvm::SmallVector<mlir::Value> operands; ///< The first is what the first layer gets.
-  };
-  std::vector<Callee> callees;
-  LayerScopes &scopes;
-  int64_t count;
-  std::string name; ///< Of the stack.
-  Location loc;
-  mlir::Value first = {}; ///< The number of layer 0, in a block of another stack.
-
-  const Callee &of(int64_t layer) const { return callees[scopes.of(layer)]; }
-  /// The number of a layer, which counts those of all stacks around.
-  mlir::Value number(mlir::OpBuilder &builder, mlir::Value layer) const {
-    return first ? mlir::arith::AddIOp::create(builder, loc, first, layer) : layer;
+/// Finds what each layer has its own of: the axis in front is that of the layers, and its block
+/// does not speak of it.
+void StackCall::readOwn() {
+  auto *count = llvm::dyn_cast<PathExpr>(stack.count.get());
+  if (count)
+    axis = Axis{count->path.str(), decl.size.offset};
+  own.resize(tensors.size());
+  for (size_t i = 1; i < tensors.size() && axis; ++i) {
+    SemaValue &argument = arguments[tensors[i]];
+    if (!argument.isTensor() || tensors[i] >= block->signature.parameters.size())
+      continue;
+    Axes axes = axesOfValue(argument.tensor);
+    if (axes.size() <= block->signature.parameters[tensors[i]].type.dims.size() ||
+        axes.front() != *axis)
+      continue;
+    own[i] = argument.tensor;
+    axes.erase(axes.begin());
+    argument = SemaValue::of(SliceOp::create(
+        sema.builder, loc, tensorType(sema, axes, call.range, elementOf(own[i])), own[i], 0, 0,
+        /*end=*/false, /*drop=*/true));
   }
-};
+}
 
-/// Layers from `first` on that take turns: `turns` of them, `times` times.
-struct Turns {
-  int64_t first, turns, times;
-
-  int64_t end() const { return first + turns * times; }
-};
-
-/// The layers from `first` to `end`, or as many of them as the shortest period that goes furthest.
-static Turns takeTurns(const LayerScopes &scopes, int64_t first, int64_t end) {
-  constexpr int64_t mostTurns = 64;
-  Turns best{first, 1, 1};
-  for (int64_t turns = 1; turns <= std::min(mostTurns, (end - first) / 2); ++turns) {
-    int64_t same = first + turns;
-    while (same < end && scopes.of(same) == scopes.of(same - turns))
-      ++same;
-    int64_t times = (same - first) / turns;
-    if (times > 1 && times * turns > best.turns * best.times)
-      best = {first, turns, times};
-    if (same == end)
+/// How many results in front are what the block takes at the same places.
+unsigned StackCall::countCarried(const Instance &instance) const {
+  mlir::func::FuncOp function = instance.function;
+  unsigned count = 0;
+  for (; count < std::min(instance.results.size(), tensors.size()); ++count) {
+    mlir::Type given = function.getResultTypes()[count];
+    if (instance.results[count] != instance.parameters[tensors[count]] ||
+        elementOf(function.getArgument(1 + count)) !=
+            llvm::cast<mlir::RankedTensorType>(given).getElementType())
       break;
   }
-  return best;
+  return count;
 }
 
-static mlir::Value callLayer(mlir::OpBuilder &builder, const LayerCalls::Callee &callee,
-                             mlir::Value number, mlir::Value carried, Location loc) {
-  llvm::SmallVector<mlir::Value> passed{number, carried};
-  llvm::append_range(passed, llvm::drop_begin(callee.operands));
-  return mlir::func::CallOp::create(builder, loc, callee.instance->function, passed).getResult(0);
-}
-
-/// A loop in which layers take their turns, or a call where there is one layer.
-static mlir::Value loopOver(mlir::OpBuilder &builder, const LayerCalls &layers, const Turns &turns,
-                            mlir::Value carried) {
-  auto index = [&](int64_t value) -> mlir::Value {
-    return mlir::arith::ConstantIndexOp::create(builder, layers.loc, value);
-  };
-  if (turns.times == 1 && layers.count > 1)
-    return callLayer(builder, layers.of(turns.first), layers.number(builder, index(turns.first)),
-                     carried, layers.loc);
-  mlir::Value from = index(turns.first), to = index(turns.end()), step = index(turns.turns);
-  auto loop = mlir::scf::ForOp::create(builder, layers.loc, from, to, step, carried);
-  mlir::OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(loop.getBody());
-  mlir::Value inner = loop.getRegionIterArg(0);
-  for (int64_t turn = 0; turn < turns.turns; ++turn) {
-    mlir::Value number = loop.getInductionVar();
-    if (turn)
-      number = mlir::arith::AddIOp::create(builder, layers.loc, number, index(turn));
-    inner = callLayer(builder, layers.of(turns.first + turn), layers.number(builder, number), inner,
-                      layers.loc);
+/// Whether a block gives what it takes first, as the layers of a stack do; reports where it does
+/// not.
+bool StackCall::checkStackable(const Instance &instance, unsigned matching) const {
+  const Signature &signature = block->signature;
+  if (matching == 0) {
+    Diagnostic &diagnostic = sema.report.error(
+        DiagCode::NotStackable, stack.block.range,
+        "`" + signature.name.text + "` cannot be stacked, since it does not give what it takes");
+    diagnostic.at(signature.parameters[0].type.range, "it takes this");
+    if (!signature.results.empty())
+      diagnostic.at(signature.results[0].range, "it gives this");
+    return false;
   }
-  mlir::scf::YieldOp::create(builder, layers.loc, inner);
-  return loop.getResult(0);
-}
-
-/// The layers as calls one after the other, with all their intermediates.
-static mlir::Value tapLayers(Sema &sema, const LayerCalls &layers, mlir::Value carried) {
-  for (int64_t n = 0; n < layers.count && spend(sema, 1, {}); ++n) {
-    mlir::Value number = mlir::arith::ConstantIndexOp::create(sema.builder, layers.loc, n);
-    const LayerCalls::Callee &callee = layers.of(n);
-    carried =
-        callLayer(sema.builder, callee, layers.number(sema.builder, number), carried, layers.loc);
-    tapCall(sema, *callee.instance, carried.getDefiningOp<mlir::func::CallOp>(),
-            layers.name + "." + llvm::Twine(n));
-  }
-  return carried;
-}
-
-/// The result of all layers.
-static mlir::Value applyLayers(Sema &sema, const LayerCalls &layers) {
-  mlir::Value carried = layers.callees.front().operands.front();
-  if (sema.options.taps)
-    return tapLayers(sema, layers, carried);
-  for (int64_t n = 0; n < layers.count;) {
-    Turns turns = takeTurns(layers.scopes, n, layers.count);
-    carried = loopOver(sema.builder, layers, turns, carried);
-    n = turns.end();
-  }
-  return carried;
-}
-
-/// Whether layers give each other what they take; reports where they do not.
-static bool checkSameTypes(Reporter &report, const LayerCalls &layers, const StackDecl &stack) {
-  for (const LayerCalls::Callee &callee : layers.callees)
-    if (callee.operands.front().getType() != layers.callees.front().operands.front().getType()) {
-      report
-          .error(DiagCode::NotStackable, stack.block.range,
-                 "the layers of `" + stack.name.str() + "` take different tensors")
-          .note("one takes " + showTensor(layers.callees.front().operands.front()))
-          .note("another takes " + showTensor(callee.operands.front()));
+  for (unsigned i = matching; i < own.size(); ++i)
+    if (own[i] && i < instance.results.size()) {
+      sema.report
+          .error(DiagCode::NotStackable, signature.results[i].range,
+                 "each layer of `" + decl.name + "` gives another tensor than it takes")
+          .at(signature.parameters[tensors[i]].type.range, "it takes this")
+          .note("where layers have tensors of their own, a layer gives them in the order and of "
+                "the types in which it takes them");
       return false;
     }
   return true;
@@ -241,59 +220,156 @@ static bool checkSameTypes(Reporter &report, const LayerCalls &layers, const Sta
 
 /// What the first layer gets, repeated along the axes that it lacks and others have beside those
 /// that the block speaks of.
-static SemaValue withLifted(Sema &sema, const Instance &instance, const SemaValue &first,
-                            Location loc) {
+SemaValue StackCall::withLifted(const Instance &instance, unsigned parameter) {
+  const SemaValue &first = arguments[parameter];
   if (!first.isTensor())
     return first;
   Axes axes = axesOfValue(first.tensor), all = instance.everyLiftedOutside;
-  size_t own = instance.parameters.front().size() - all.size();
-  llvm::append_range(all, llvm::ArrayRef(axes).take_back(own));
+  size_t mine = instance.parameters[parameter].size() - all.size();
+  llvm::append_range(all, llvm::ArrayRef(axes).take_back(mine));
   return SemaValue::of(spread(sema, first.tensor, all, loc));
 }
 
-mlir::Value firstLayer(Sema &sema, int64_t layers, Location loc) {
-  if (!sema.function.layer)
-    return nullptr;
-  mlir::Value count = mlir::arith::ConstantIndexOp::create(sema.builder, loc, layers);
-  return mlir::arith::MulIOp::create(sema.builder, loc, sema.function.layer, count);
+/// The function of the layers of a scope, which finds what they pass on.
+Instance *StackCall::instanceIn(Decl &stacked, const Owner &owner, Scope &scope) {
+  for (;;) {
+    bound.clear();
+    Instance *instance = instantiate(sema, stacked, owner, arguments, call,
+                                     {stack.dimArguments, stack.arguments, &scope, carried}, bound);
+    if (!instance)
+      return nullptr;
+    unsigned matching = countCarried(*instance);
+    if (!checkStackable(*instance, matching))
+      return nullptr;
+    llvm::SmallVector<unsigned> passed;
+    for (unsigned i = 0; i < matching; ++i)
+      if (!own[i])
+        passed.push_back(parameterOf(i));
+    if (passed == carried)
+      return instance;
+    if (passed.size() < carried.size()) { // with more axes, fewer are the same
+      checkStackable(*instance, 0);
+      return nullptr;
+    }
+    carried = passed;
+  }
 }
 
-SemaValue applyStack(Sema &sema, Decl &decl, const CallExpr &call) {
-  auto &stack = *llvm::cast<StackDecl>(decl.item);
-  llvm::SaveAndRestore place(
-      sema.report.usedAt, sema.source.isUsed(call.range.begin) ? sema.report.usedAt : call.range);
-  std::optional<std::vector<SemaValue>> arguments = tensorArguments(sema, call, decl.name);
-  if (!arguments || decl.wrong)
-    return SemaValue::wrong();
-  if (arguments->empty()) {
-    plainArguments(sema.report, call, decl.name, 1, 1000, decl.name + "(x)");
-    return SemaValue::wrong();
+bool StackCall::readCallees(Decl &stacked, const Owner &owner, LayerCalls &layers) {
+  for (Scope *scope : layers.scopes.all()) {
+    Instance *instance = instanceIn(stacked, owner, *scope);
+    if (!instance)
+      return false;
+    for (unsigned parameter : carried)
+      arguments[parameter] = withLifted(*instance, parameter);
+    layers.callees.push_back({instance, blockOperands(sema, *instance, call, arguments)});
   }
+  layers.ownOperands = own;
+  layers.isOfLayer.resize(layers.callees.front().instance->results.size(), true);
+  for (size_t i = 0; i < std::min(layers.isOfLayer.size(), tensors.size()); ++i)
+    layers.isOfLayer[i] = !llvm::is_contained(carried, parameterOf(unsigned(i)));
+  return checkSameTypes(layers) && checkOwn(layers);
+}
+
+/// Whether layers give each other what they take; reports where they do not.
+bool StackCall::checkSameTypes(const LayerCalls &layers) const {
+  const LayerCalls::Callee &first = layers.callees.front();
+  for (const LayerCalls::Callee &callee : layers.callees)
+    for (size_t i = 0; i < layers.isOfLayer.size(); ++i) {
+      if (layers.isOfLayer[i] || callee.operands[i].getType() == first.operands[i].getType())
+        continue;
+      sema.report
+          .error(DiagCode::NotStackable, stack.block.range,
+                 "the layers of `" + stack.name.str() + "` take different tensors")
+          .note("one takes " + showTensor(first.operands[i]))
+          .note("another takes " + showTensor(callee.operands[i]));
+      return false;
+    }
+  return true;
+}
+
+/// Whether layers that have tensors of their own are not too many, and have a name.
+bool StackCall::checkOwn(const LayerCalls &layers) const {
+  constexpr int64_t mostOfOwn = 1024;
+  if (!layers.haveOwn())
+    return true;
+  if (!axis) {
+    sema.report
+        .error(DiagCode::NotStackable, stack.count->range,
+               "each layer of `" + decl.name + "` gives a tensor, and their axis has no name")
+        .at(block->signature.results.back().range, "this one")
+        .help("declare `dim L = " + llvm::Twine(decl.size.offset) + "`, and write `L` here");
+    return false;
+  }
+  if (layers.count <= mostOfOwn)
+    return true;
+  sema.report
+      .error(DiagCode::SizeOverflow, stack.count->range,
+             "a stack of " + llvm::Twine(layers.count) +
+                 " layers, each of which has tensors of its own")
+      .note("a stack has at most " + llvm::Twine(mostOfOwn) + " such layers");
+  return false;
+}
+
+/// What each layer gives, along the axis of the layers, which stands in front.
+SemaValue StackCall::stackedAlong(const llvm::SmallVector<mlir::Value> &values,
+                                  const Instance &instance, size_t result) {
+  llvm::SmallVector<mlir::Value> rows;
+  Axes axes;
+  for (mlir::Value value : values) {
+    SemaValue row = outside(sema, value, instance, *block, result, bound, call.range);
+    if (!row.isTensor())
+      return row;
+    axes = axesOfValue(row.tensor);
+    if (findAxis(axes, axis->name) >= 0) {
+      sema.report
+          .error(DiagCode::DuplicateAxis, call.range,
+                 "the result would have the axis `" + axis->name + "` twice")
+          .at(block->signature.results[result].range, "each layer gives this");
+      return SemaValue::wrong();
+    }
+    rows.push_back(withUnitInFront(sema, row.tensor, axis->name, loc));
+  }
+  axes.insert(axes.begin(), *axis);
+  mlir::RankedTensorType type = tensorType(sema, axes, call.range, elementOf(rows.front()));
+  if (!type)
+    return SemaValue::wrong();
+  if (rows.size() == 1)
+    return SemaValue::of(rows.front());
+  return SemaValue::of(ConcatOp::create(
+      sema.builder, loc, type, rows, sema.builder.getI64IntegerAttr(0),
+      sema.builder.getDenseI64ArrayAttr(llvm::SmallVector<int64_t>(rows.size(), 0))));
+}
+
+std::vector<SemaValue> StackCall::apply() {
+  if (!readArguments())
+    return {SemaValue::wrong()};
   std::optional<Owner> owner =
       ownerOfStack(sema, decl, sema.function.owner ? *sema.function.owner : Owner());
   Scope &declaredIn = declaringScope(*sema.names.scope, decl);
   Decl *stacked = declaredIn.find(stack.block.text);
   if (!owner || !stacked)
-    return SemaValue::wrong();
-  auto &block = *llvm::cast<BlockDecl>(stacked->item);
+    return {SemaValue::wrong()};
+  block = llvm::cast<BlockDecl>(stacked->item);
+  readOwn();
   LayerScopes scopes(sema, stack, declaredIn, decl.size.offset);
-  LayerCalls layers{{}, scopes, decl.size.offset, decl.name, locate(sema, call.range, decl.name)};
-  constexpr unsigned carried = 0;
-  std::map<std::string, Axis> bound;
-  for (Scope *scope : scopes.all()) {
-    bound.clear();
-    Instance *instance = instantiate(sema, *stacked, *owner, *arguments, call,
-                                     {stack.dimArguments, stack.arguments, scope, carried}, bound);
-    if (!instance || !checkStackable(sema.report, *instance, stack, block.signature))
-      return SemaValue::wrong();
-    (*arguments)[carried] = withLifted(sema, *instance, (*arguments)[carried], layers.loc);
-    layers.callees.push_back({instance, blockOperands(sema, *instance, call, *arguments)});
-  }
-  if (!checkSameTypes(sema.report, layers, stack))
-    return SemaValue::wrong();
-  layers.first = firstLayer(sema, decl.size.offset, layers.loc);
-  mlir::Value result = applyLayers(sema, layers);
-  return outside(sema, result, *layers.callees.back().instance, block, 0, bound, call.range);
+  LayerCalls layers{{}, {}, {}, scopes, decl.size.offset, decl.name, loc};
+  if (!readCallees(*stacked, *owner, layers))
+    return {SemaValue::wrong()};
+  layers.first = firstLayer(sema, decl.size.offset, loc);
+  std::vector<SemaValue> values;
+  const Instance &last = *layers.of(layers.count - 1).instance;
+  for (auto [i, results] : llvm::enumerate(applyLayers(sema, layers)))
+    values.push_back(layers.isOfLayer[i]
+                         ? stackedAlong(results, last, i)
+                         : outside(sema, results.front(), last, *block, i, bound, call.range));
+  return values;
+}
+
+std::vector<SemaValue> applyStack(Sema &sema, Decl &decl, const CallExpr &call) {
+  llvm::SaveAndRestore place(
+      sema.report.usedAt, sema.source.isUsed(call.range.begin) ? sema.report.usedAt : call.range);
+  return StackCall(sema, decl, call).apply();
 }
 
 } // namespace attn::frontend

@@ -14,10 +14,8 @@ void declareStack(Sema &sema, Decl &stack);
 /// it was reported.
 std::optional<Owner> ownerOfStack(Sema &sema, const Decl &decl, const Owner &around);
 
-/// The number of the first of `layers` layers in a block of another stack; null in no stack.
-mlir::Value firstLayer(Sema &sema, int64_t layers, mlir::Location loc);
-
-/// The layers of a stack, one after the other: loops over the functions of its block.
-SemaValue applyStack(Sema &sema, Decl &decl, const ast::CallExpr &call);
+/// The results of a stack: what its layers pass on, and what each of them gives, along the axis of
+/// the layers.
+std::vector<SemaValue> applyStack(Sema &sema, Decl &decl, const ast::CallExpr &call);
 
 } // namespace attn::frontend

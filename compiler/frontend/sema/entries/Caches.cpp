@@ -140,7 +140,7 @@ struct Filling {
 /// The position of the axis that the cache holds, or -1 after an error.
 static int keptAxis(Sema &sema, const Filling &filling, const Axes &axes, const Expr &expr) {
   const Name &name = filling.along.axis;
-  int at = findAlong(sema, axes, name);
+  int at = findNamedAxis(sema, axes, name);
   bool isThere = at >= 0 && at + 1 < static_cast<int>(axes.size()),
        isNew = isThere && isNewAxis(sema, axes[at]);
   if (!filling.isOnce && !sema.entry.counter && isThere) {

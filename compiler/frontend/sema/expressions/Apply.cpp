@@ -79,7 +79,7 @@ SemaValue evalCall(Sema &sema, const CallExpr &call) {
   case Decl::Kind::Norm:
     return applyNorm(sema, *decl, call);
   case Decl::Kind::Stack:
-    return applyStack(sema, *decl, call);
+    return theOnly(sema.report, applyStack(sema, *decl, call), call);
   case Decl::Kind::Part:
     return theOnly(sema.report, applyPart(sema, *decl, call), call);
   case Decl::Kind::Block:

@@ -146,6 +146,19 @@ SemaValue absoluteOf(Sema &sema, const CallExpr &call, mlir::Value value) {
                });
 }
 
+/// A number towards zero as i32; 0 of NaN, and the nearest f32 in the range of i32 of what is
+/// beyond it.
+static mlir::Value wholeOf(mlir::OpBuilder &b, Location loc, mlir::Value x) {
+  auto number = [&](float value) -> mlir::Value {
+    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value));
+  };
+  mlir::Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, x, x);
+  mlir::Value value = arith::SelectOp::create(b, loc, isNumber, x, number(0));
+  value = arith::MinimumFOp::create(b, loc, value, number(2147483520.0F));
+  value = arith::MaximumFOp::create(b, loc, value, number(-2147483648.0F));
+  return arith::FPToSIOp::create(b, loc, b.getI32Type(), value);
+}
+
 SemaValue callConversion(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   if (!plainArguments(sema.report, call, name, 1, 1, (name + "(x)").str()))
     return SemaValue::wrong();
@@ -155,19 +168,14 @@ SemaValue callConversion(Sema &sema, const CallExpr &call, llvm::StringRef name)
   bool isFloat = name == "float";
   if (isFloat ? elementOf(side.value.tensor).isF32() : holdsIntegers(side))
     return side.value;
-  if (!isFloat && !holdsTruth(side)) {
-    sema.report
-        .error(DiagCode::MixedElements, call.arguments[0].value->range,
-               "`int` is of truth values, but this is none")
-        .says(describeOperand(side));
-    return SemaValue::wrong();
-  }
   mlir::Type from = elementOf(side.value.tensor),
              to = isFloat ? mlir::Type(sema.builder.getF32Type()) : sema.builder.getI32Type();
   return mapOf(sema, side, from, to, call.range, name, name,
                [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) -> mlir::Value {
-                 if (!isFloat)
+                 if (!isFloat && from.isInteger(1))
                    return arith::ExtUIOp::create(b, loc, to, x[0]);
+                 if (!isFloat)
+                   return wholeOf(b, loc, x[0]);
                  if (from.isInteger(1))
                    return arith::UIToFPOp::create(b, loc, to, x[0]);
                  return arith::SIToFPOp::create(b, loc, to, x[0]);

@@ -8,6 +8,7 @@
 #include "compiler/frontend/sema/attention/Attention.h"
 #include "compiler/frontend/sema/blocks/BlockParts.h"
 #include "compiler/frontend/sema/blocks/Blocks.h"
+#include "compiler/frontend/sema/blocks/Stacks.h"
 #include "compiler/frontend/sema/entries/Caches.h"
 #include "compiler/frontend/sema/entries/States.h"
 #include "compiler/frontend/sema/expressions/Apply.h"
@@ -150,11 +151,19 @@ std::vector<SemaValue> evalSeveral(Sema &sema, const Expr &expr) {
     return callUnpack(sema, *call);
   if (callee && !decl && callee->path.str() == "topk")
     return callTopk(sema, *call);
-  if (!decl || (decl->kind != Decl::Kind::Block && decl->kind != Decl::Kind::Part))
+  switch (decl ? decl->kind : Decl::Kind::Value) {
+  case Decl::Kind::Block:
+    decl->used = true;
+    return applyBlock(sema, *decl, *call);
+  case Decl::Kind::Part:
+    decl->used = true;
+    return applyPart(sema, *decl, *call);
+  case Decl::Kind::Stack:
+    decl->used = true;
+    return applyStack(sema, *decl, *call);
+  default:
     return {eval(sema, expr)};
-  decl->used = true;
-  return decl->kind == Decl::Kind::Part ? applyPart(sema, *decl, *call)
-                                        : applyBlock(sema, *decl, *call);
+  }
 }
 
 mlir::Value evalTensor(Sema &sema, const Expr &expr, const llvm::Twine &what, bool anyElement) {

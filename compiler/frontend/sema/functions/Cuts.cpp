@@ -32,29 +32,17 @@ static int staticAxis(Sema &sema, const Expr &along, mlir::Value value, const Ex
   return -1;
 }
 
-/// A size that is known when compiling; nothing where it was reported.
-static std::optional<int64_t> staticSize(Sema &sema, const Expr &expr, llvm::StringRef what) {
-  Size size = evalSize(sema, expr);
-  if (size.error)
-    return std::nullopt;
-  if (size.isStatic())
-    return size.offset;
-  sema.report.error(DiagCode::DynamicAxis, expr.range,
-                    what + " is known when compiling, but `" + size.dim +
-                        "` is known only when running");
-  return std::nullopt;
-}
-
-/// The elements [offset, offset + result.size) along axis `at`, which is called like `result` then.
-static mlir::Value cut(Sema &sema, mlir::Value value, int at, int64_t offset, const Axis &result,
-                       Location loc) {
+/// The elements [offset, offset + result.size) along axis `at`, which is called like `result` then;
+/// or the last ones, where it is `isLast`.
+static mlir::Value cutOut(Sema &sema, mlir::Value value, int at, int64_t offset, const Axis &result,
+                          Location loc, bool isLast = false) {
   Axes axes = axesOfValue(value);
   if (axes[at] == result)
     return value;
   axes[at] = result;
   mlir::RankedTensorType type = tensorType(sema, axes, {}, elementOf(value));
   return SliceOp::create(sema.builder, loc, type, value, static_cast<uint64_t>(at),
-                         static_cast<uint64_t>(offset), /*end=*/false, /*drop=*/false);
+                         static_cast<uint64_t>(offset), isLast, /*drop=*/false);
 }
 
 /// Whether an axis of a part has a name that no other axis of `value` has; says so.
@@ -71,34 +59,82 @@ static bool isFreeAxis(Sema &sema, mlir::Value value, int at, const Axis &part, 
   return false;
 }
 
-/// Whether `part` is an axis of `size` elements; says so.
-static bool hasSize(Sema &sema, const Axis &part, int64_t size, const Expr &name) {
-  if (part.size == size)
+namespace {
+/// The elements of a slice: [from, to) along an axis.
+struct Cut {
+  Size from, to;
+  bool isAtEnd = false; ///< Whether it ends where the axis does, and begins so far from there.
+
+  Size length() const {
+    Size size = to;
+    size.scale -= from.scale, size.offset -= from.offset;
+    if (size.scale == 0)
+      size.dim.clear();
+    return size;
+  }
+};
+} // namespace
+
+/// The least that a size may be.
+static int64_t leastOf(const Size &size) {
+  return size.isStatic() ? size.offset : size.scale + size.offset;
+}
+
+/// Whether a slice is of an axis: it begins at a number, or ends where the axis does; says so.
+static bool isInside(Sema &sema, Cut &cut, const Argument &slice, const Axis &axis,
+                     const Expr &place, const Axes &axes) {
+  Size whole = sizeOfAxis(axis), length = cut.length();
+  bool areAlike = cut.from.isStatic() || cut.from.dim == cut.to.dim;
+  cut.isAtEnd = !whole.isStatic() && isSameSize(cut.to, whole);
+  if (!areAlike || (!cut.from.isStatic() && !cut.isAtEnd) ||
+      (!cut.to.isStatic() && (cut.to.dim != whole.dim || cut.to.scale != whole.scale))) {
+    sema.report
+        .error(DiagCode::DynamicAxis, slice.from->range.to(slice.to->range),
+               "a slice of an axis that is known only when running begins at a number, or ends "
+               "where the axis does")
+        .at(place.range, "this is " + showAxes(axes));
+    return false;
+  }
+  if (leastOf(cut.from) >= 0 && leastOf(length) > 0 && leastOf(cut.to) <= leastOf(whole))
     return true;
   Diagnostic &diagnostic = sema.report.error(
-      DiagCode::CutBounds, name.range,
-      "the slice has " + llvm::Twine(size) + (size == 1 ? " element" : " elements") + ", but `" +
-          part.name + "` is " +
-          (part.isDynamic() ? "known only when running" : std::to_string(part.size)));
-  if (std::string where = whereSizes(sema, {part}); !where.empty())
+      DiagCode::CutBounds, slice.from->range.to(slice.to->range),
+      leastOf(length) <= 0
+          ? "a slice has at least one element, but this goes from " + sizeText(cut.from) +
+                " to before " + sizeText(cut.to)
+          : "the slice goes from " + sizeText(cut.from) + " to before " + sizeText(cut.to) +
+                ", but `" + axis.name + "` has " + (whole.isStatic() ? "" : "at least ") +
+                llvm::Twine(leastOf(whole)) + " elements");
+  diagnostic.at(place.range, "this is " + showAxes(axes));
+  if (std::string where = whereSizes(sema, {axis}); !where.empty())
     diagnostic.note(where);
   return false;
 }
 
 /// What the axis of a slice is called: as it says, or by its size where it begins at 0.
-static std::optional<Axis> slicedAxis(Sema &sema, const Argument &slice, int64_t from, int64_t to) {
-  if (!slice.as && from != 0) {
-    sema.report
-        .error(DiagCode::WrongArguments, slice.value->range.to(slice.to->range),
-               "the axis of this slice has no name")
+static std::optional<Axis> slicedAxis(Sema &sema, const Argument &slice, const Cut &cut) {
+  Size length = cut.length();
+  SourceRange written = slice.value->range.to(slice.to->range);
+  if (!slice.as && leastOf(cut.from) != 0) {
+    sema.report.error(DiagCode::WrongArguments, written, "the axis of this slice has no name")
         .note("a slice that begins at 0 is called like its end, any other by `as`")
-        .help("write `" + sema.source.text(slice.value->range.to(slice.to->range)) +
-              " as S`, with `dim S = " + llvm::Twine(to - from) + "`");
+        .help("write `" + sema.source.text(written) + " as S`, with `dim S = " + sizeText(length) +
+              "`");
     return std::nullopt;
   }
   const Expr &name = slice.as ? *slice.as : *slice.to;
   std::optional<Axis> axis = axisOf(sema, name);
-  return axis && hasSize(sema, *axis, to - from, name) ? axis : std::nullopt;
+  if (!axis || isSameSize(sizeOfAxis(*axis), length))
+    return axis;
+  bool isOne = length.isStatic() && length.offset == 1;
+  Diagnostic &diagnostic = sema.report.error(
+      DiagCode::CutBounds, name.range,
+      "the slice has " + sizeText(length) + (isOne ? " element" : " elements") + ", but `" +
+          axis->name + "` is " +
+          (axis->isDynamic() ? "known only when running" : std::to_string(axis->size)));
+  if (std::string where = whereSizes(sema, {*axis}); !where.empty())
+    diagnostic.note(where);
+  return std::nullopt;
 }
 
 SemaValue callSlice(Sema &sema, const CallExpr &call) {
@@ -114,30 +150,19 @@ SemaValue callSlice(Sema &sema, const CallExpr &call) {
   const Argument &slice = call.arguments[1];
   const Expr &place = *call.arguments[0].value;
   mlir::Value value = evalTensor(sema, place, "what is sliced", /*anyElement=*/true);
-  int at = staticAxis(sema, *slice.value, value, place, "slice");
-  std::optional<int64_t> from = staticSize(sema, *slice.from, "where a slice begins"),
-                         to = staticSize(sema, *slice.to, "where a slice ends");
-  if (at < 0 || !from || !to)
+  int at = namedAxis(sema, *slice.value, value, place, "slice");
+  Cut cut{evalSize(sema, *slice.from), evalSize(sema, *slice.to)};
+  if (at < 0 || cut.from.error || cut.to.error)
     return SemaValue::wrong();
   Axes axes = axesOfValue(value);
-  if (*from < 0 || *from >= *to || *to > axes[at].size) {
-    Diagnostic &diagnostic = sema.report.error(
-        DiagCode::CutBounds, slice.from->range.to(slice.to->range),
-        *from >= *to
-            ? "a slice has at least one element, but this goes from " + llvm::Twine(*from) +
-                  " to before " + llvm::Twine(*to)
-            : "the slice goes from " + llvm::Twine(*from) + " to before " + llvm::Twine(*to) +
-                  ", but `" + axes[at].name + "` has " + llvm::Twine(axes[at].size) + " elements");
-    diagnostic.at(place.range, "this is " + showAxes(axes));
-    if (std::string where = whereSizes(sema, {axes[at]}); !where.empty())
-      diagnostic.note(where);
+  if (!isInside(sema, cut, slice, axes[at], place, axes))
     return SemaValue::wrong();
-  }
-  std::optional<Axis> axis = slicedAxis(sema, slice, *from, *to);
+  std::optional<Axis> axis = slicedAxis(sema, slice, cut);
   const Expr &name = slice.as ? *slice.as : *slice.to;
   if (!axis || !isFreeAxis(sema, value, at, *axis, name, place))
     return SemaValue::wrong();
-  return SemaValue::of(cut(sema, value, at, *from, *axis, locate(sema, call.range)));
+  return SemaValue::of(cutOut(sema, value, at, cut.from.isStatic() ? cut.from.offset : 0, *axis,
+                              locate(sema, call.range), !cut.from.isStatic()));
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -211,7 +236,7 @@ std::vector<SemaValue> callUnpack(Sema &sema, const CallExpr &call) {
   std::vector<SemaValue> values;
   int64_t offset = 0;
   for (const Axis &part : parts) {
-    values.push_back(SemaValue::of(cut(sema, value, at, offset, part, locate(sema, written))));
+    values.push_back(SemaValue::of(cutOut(sema, value, at, offset, part, locate(sema, written))));
     offset += part.size;
   }
   return values;
@@ -229,6 +254,19 @@ struct Shift {
 };
 } // namespace
 
+/// A size that is known when compiling; nothing where it was reported.
+static std::optional<int64_t> staticSize(Sema &sema, const Expr &expr, llvm::StringRef what) {
+  Size size = evalSize(sema, expr);
+  if (size.error)
+    return std::nullopt;
+  if (size.isStatic())
+    return size.offset;
+  sema.report.error(DiagCode::DynamicAxis, expr.range,
+                    what + " is known when compiling, but `" + size.dim +
+                        "` is known only when running");
+  return std::nullopt;
+}
+
 /// `value` rolled along the axes of `shifts`: along the first, the last elements before the others.
 static mlir::Value rolled(Sema &sema, mlir::Value value, llvm::ArrayRef<Shift> shifts,
                           Location loc) {
@@ -238,7 +276,7 @@ static mlir::Value rolled(Sema &sema, mlir::Value value, llvm::ArrayRef<Shift> s
   int64_t by = shifts.front().by;
   Axis axis = axesOfValue(value)[at];
   auto part = [&](int64_t from, int64_t to) {
-    return rolled(sema, cut(sema, value, at, from, {axis.name + "'", to - from}, loc),
+    return rolled(sema, cutOut(sema, value, at, from, {axis.name + "'", to - from}, loc),
                   shifts.drop_front(), loc);
   };
   mlir::Value parts[] = {part(axis.size - by, axis.size), part(0, axis.size - by)};

@@ -6,6 +6,7 @@
 #include "compiler/frontend/sema/expressions/Exprs.h"
 #include "compiler/frontend/sema/functions/Pick.h"
 #include "compiler/frontend/sema/sizes/Axes.h"
+#include "compiler/frontend/sema/sizes/Dims.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
 #include "compiler/frontend/sema/sizes/Types.h"
 
@@ -101,7 +102,7 @@ static int relabelledAxis(Sema &sema, const Argument &argument, mlir::Value valu
   if (Decl *dim = sema.names.scope->find(argument.name->text))
     dim->used = true;
   Axes axes = axesOfValue(value);
-  int at = findAxis(axes, argument.name->text);
+  int at = findNamedAxis(sema, axes, *argument.name);
   if (at < 0)
     sema.report
         .error(DiagCode::MissingAxis, argument.name->range,

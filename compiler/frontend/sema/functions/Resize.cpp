@@ -7,6 +7,7 @@
 #include "compiler/frontend/sema/expressions/Exprs.h"
 #include "compiler/frontend/sema/parameters/Tables.h"
 #include "compiler/frontend/sema/sizes/Axes.h"
+#include "compiler/frontend/sema/sizes/Dims.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -144,7 +145,7 @@ SemaValue callResize(Sema &sema, const CallExpr &call) {
     return SemaValue::wrong();
   for (const Argument &argument : llvm::drop_begin(call.arguments, 2)) {
     Axes axes = axesOfValue(value);
-    int at = findAxis(axes, argument.name->text);
+    int at = findNamedAxis(sema, axes, *argument.name);
     if (Decl *dim = sema.names.scope->find(argument.name->text))
       dim->used = true;
     std::optional<Axis> to = axisOf(sema, *argument.value);

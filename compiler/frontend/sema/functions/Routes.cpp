@@ -7,6 +7,7 @@
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/blocks/Blocks.h"
 #include "compiler/frontend/sema/blocks/Instances.h"
+#include "compiler/frontend/sema/blocks/StackLayers.h"
 #include "compiler/frontend/sema/blocks/Stacks.h"
 #include "compiler/frontend/sema/checks/RowByRow.h"
 #include "compiler/frontend/sema/expressions/Apply.h"

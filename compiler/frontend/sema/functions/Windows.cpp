@@ -75,6 +75,7 @@ static bool readAxis(Sema &sema, const Argument &argument, mlir::Value value, co
   std::string name;
   if (argument.name) {
     name = argument.name->text;
+    change.at = findNamedAxis(sema, axes, *argument.name);
     change.range = argument.name->range;
     change.toRange = argument.value->range;
     if (Decl *dim = sema.names.scope->find(name))
@@ -87,32 +88,15 @@ static bool readAxis(Sema &sema, const Argument &argument, mlir::Value value, co
     if (!axis)
       return false;
     name = axis->name;
+    change.at = findAxis(axes, name);
     change.range = argument.value->range;
   }
-  change.at = findAxis(axes, name);
   if (change.at < 0)
     sema.report
         .error(DiagCode::MissingAxis, change.range,
                "there is no axis `" + axisLabel(name) + "` to " + function)
         .at(tensor.range, "this is " + showAxes(axes));
   return change.at >= 0;
-}
-
-/// The size of an axis.
-static Size sizeOfAxis(const Axis &axis) {
-  if (!axis.isDynamic())
-    return Size::of(axis.size);
-  LinearSize size = parseLinearSize(axis.name).value_or(LinearSize());
-  return {size.dim.str(), size.scale, size.offset};
-}
-
-static bool isSameSize(const Size &a, const Size &b) {
-  return a.dim == b.dim && a.scale == b.scale && a.offset == b.offset;
-}
-
-/// "5", or "2*T + 1".
-static std::string sizeText(const Size &size) {
-  return axisOfSize(std::to_string(size.offset), size).name;
 }
 
 /// The axis that has become `size` long: the one asked for, whose size has to agree. Nothing where
@@ -231,10 +215,29 @@ SemaValue callPad(Sema &sema, const CallExpr &call) {
 namespace {
 /// What a call of `windows` says of all axes.
 struct WindowOptions {
-  int64_t pad = 0, dilation = 1;
+  int64_t low = 0, high = 0; ///< Elements in front of an axis, and behind it.
+  int64_t dilation = 1;
   double border = 0;
+
+  int64_t padding() const { return low + high; }
 };
 } // namespace
+
+/// Reads `1`, or `(2, 0)`: elements in front and behind; false where it was reported.
+static bool readPadding(Sema &sema, const Expr &expr, WindowOptions &options) {
+  auto *tuple = llvm::dyn_cast<TupleExpr>(&expr);
+  if (tuple && tuple->elements.size() != 2) {
+    sema.report
+        .error(DiagCode::WrongArguments, expr.range,
+               "`pad` takes one number, or two: of elements in front and behind")
+        .help("write `pad = (2, 0)`");
+    return false;
+  }
+  auto low = wholeNumber(sema, tuple ? *tuple->elements[0] : expr, "`pad`", 0);
+  auto high = tuple ? wholeNumber(sema, *tuple->elements[1], "`pad`", 0) : low;
+  options.low = low.value_or(0), options.high = high.value_or(0);
+  return low && high;
+}
 
 /// Reads `pad`, `dilation` or `value`; false where it was reported.
 static bool readOption(Sema &sema, const Argument &argument, WindowOptions &options) {
@@ -251,16 +254,17 @@ static bool readOption(Sema &sema, const Argument &argument, WindowOptions &opti
     options.border = border.value_or(0);
     return border.has_value();
   }
-  std::optional<int64_t> number =
-      wholeNumber(sema, *argument.value, "`" + name + "`", name == "pad" ? 0 : 1);
-  (name == "pad" ? options.pad : options.dilation) = number.value_or(1);
+  if (name == "pad")
+    return readPadding(sema, *argument.value, options);
+  std::optional<int64_t> number = wholeNumber(sema, *argument.value, "`" + name + "`", 1);
+  options.dilation = number.value_or(1);
   return number.has_value();
 }
 
 /// How many windows there are of an axis; wrong where it was reported.
 static Size countOfWindows(Sema &sema, const AxisChange &change, const Axis &axis,
                            const WindowOptions &options, const Expr &tensor, mlir::Value value) {
-  Size size = longer(axis, 2 * options.pad);
+  Size size = longer(axis, options.padding());
   int64_t span = (change.places.size - 1) * options.dilation + 1, rest = size.offset - span;
   if (size.scale % change.stride != 0) {
     sema.report
@@ -276,10 +280,10 @@ static Size countOfWindows(Sema &sema, const AxisChange &change, const Axis &axi
   Size count{size.dim, size.scale / change.stride, whole + 1};
   if (count.isStatic() ? count.offset >= 1 : count.offset >= 0)
     return count;
-  Diagnostic &diagnostic =
-      sema.report.error(DiagCode::ChangedSize, change.range,
-                        "a window of " + llvm::Twine(span) + " elements may be longer than `" +
-                            axisLabel(axis.name) + "`" + (options.pad ? " with its borders" : ""));
+  Diagnostic &diagnostic = sema.report.error(
+      DiagCode::ChangedSize, change.range,
+      "a window of " + llvm::Twine(span) + " elements may be longer than `" + axisLabel(axis.name) +
+          "`" + (options.padding() ? " with its borders" : ""));
   diagnostic.at(tensor.range, "this is " + showAxes(axesOfValue(value)));
   if (std::string where = whereSizes(sema, {axis, change.places}); !where.empty())
     diagnostic.note(where);
@@ -359,15 +363,15 @@ SemaValue callWindows(Sema &sema, const CallExpr &call) {
       return SemaValue::wrong();
     result[change.at] = change.to ? *changed : axis;
     result.push_back(change.places);
-    change.low = change.high = options.pad;
+    change.low = options.low, change.high = options.high;
     padded[change.at] =
-        axisOfSize(longerName(axis, 2 * options.pad), longer(axis, 2 * options.pad));
+        axisOfSize(longerName(axis, options.padding()), longer(axis, options.padding()));
     at.push_back(change.at);
     strides.push_back(change.stride);
   }
   if (!areDistinct(sema, result, call))
     return SemaValue::wrong();
-  if (options.pad)
+  if (options.padding())
     value = createPad(sema, value, changes, padded, options.border, call);
   mlir::RankedTensorType type = value ? tensorType(sema, result, call.range) : nullptr;
   if (!type)

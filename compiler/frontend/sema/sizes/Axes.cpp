@@ -105,6 +105,21 @@ Axis axisOfSize(const std::string &name, const Size &size) {
   return {text, mlir::ShapedType::kDynamic};
 }
 
+Size sizeOfAxis(const Axis &axis) {
+  if (!axis.isDynamic())
+    return Size::of(axis.size);
+  LinearSize size = parseLinearSize(axis.name).value_or(LinearSize());
+  return {size.dim.str(), size.scale, size.offset};
+}
+
+bool isSameSize(const Size &a, const Size &b) {
+  return a.dim == b.dim && a.scale == b.scale && a.offset == b.offset;
+}
+
+std::string sizeText(const Size &size) {
+  return axisOfSize(std::to_string(size.offset), size).name;
+}
+
 std::optional<Axis> axisOf(Sema &sema, const Expr &expr) {
   if (auto *path = llvm::dyn_cast<PathExpr>(&expr); path && isConfig(sema.names, expr)) {
     sema.report.error(DiagCode::NotASize, expr.range, "an axis needs a name")

@@ -36,6 +36,15 @@ unsigned precedence(const ast::Expr &expr);
 std::string canonicalText(const ast::Expr &expr,
                           llvm::function_ref<std::string(llvm::StringRef)> rename = nullptr);
 
+/// The size of an axis.
+Size sizeOfAxis(const Axis &axis);
+
+/// Whether two sizes are the same, whatever is known only when running.
+bool isSameSize(const Size &a, const Size &b);
+
+/// "5", or "2*T + 1".
+std::string sizeText(const Size &size);
+
 /// The axis of a size; a dynamic one is named by its size, whatever `name` is.
 Axis axisOfSize(const std::string &name, const Size &size);
 

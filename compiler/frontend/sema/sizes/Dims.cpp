@@ -433,4 +433,16 @@ void emitDims(Sema &sema, Scope &dims) {
   }
 }
 
+int findNamedAxis(Sema &sema, llvm::ArrayRef<Axis> axes, const Name &name) {
+  if (int at = findAxis(axes, name.text); at >= 0)
+    return at;
+  Decl *decl = sema.names.scope->find(name.text);
+  if (!decl || decl->kind != Decl::Kind::Dim)
+    return -1;
+  Size size = sizeOf(sema, *decl);
+  if (size.error || size.isStatic())
+    return -1;
+  return findAxis(axes, axisOfSize("", decl->dynamic ? Size{decl->name, 1, 0} : size).name);
+}
+
 } // namespace attn::frontend

@@ -13,6 +13,10 @@ void applySets(Sema &sema);
 /// The size of a dim, computed when it is first asked for.
 const Size &sizeOf(Sema &sema, Decl &dim);
 
+/// The position of the axis that `name` is the name of, or -1. An axis whose size is known only
+/// when running is also named by a dim of that size: `T + 3` by `dim T3 = T + 3`.
+int findNamedAxis(Sema &sema, llvm::ArrayRef<Axis> axes, const ast::Name &name);
+
 /// The truth value of an `if`, by sizes and statics; nothing where it was reported.
 std::optional<bool> evalCondition(Sema &sema, const ast::Expr &expr);
 

@@ -118,6 +118,26 @@ mlir::Value relabel(Sema &sema, mlir::Value value, llvm::ArrayRef<Axis> axes, Lo
   return RelabelOp::create(sema.builder, loc, type, value);
 }
 
+mlir::Value withUnitInFront(Sema &sema, mlir::Value value, llvm::StringRef name, Location loc) {
+  Axes axes = axesOfValue(value);
+  if (axes.empty()) { // an axis is inserted as a part of another
+    axes = {Axis{name.str(), 1}};
+    return makeMap(
+        sema, {value}, axes, loc,
+        [](mlir::OpBuilder &, Location, mlir::ValueRange x) { return x.front(); },
+        elementOf(value));
+  }
+  llvm::SmallVector<int64_t> split(axes.size(), 1), atoms{1}, order{0};
+  split.front() = 2;
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    atoms.push_back(axis.isDynamic() ? -1 : axis.size);
+    order.push_back(static_cast<int64_t>(i + 1));
+  }
+  axes.insert(axes.begin(), Axis{name.str(), 1});
+  return RearrangeOp::create(sema.builder, loc, tensorType(sema, axes, {}, elementOf(value)), value,
+                             split, atoms, order, llvm::SmallVector<int64_t>(axes.size(), 1));
+}
+
 mlir::Value withLast(Sema &sema, mlir::Value value, llvm::ArrayRef<Axis> taken, Location loc) {
   Axes axes = axesOfValue(value);
   llvm::SmallVector<int64_t> order;

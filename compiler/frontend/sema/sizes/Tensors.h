@@ -41,6 +41,10 @@ mlir::Value permute(Sema &sema, mlir::Value value, llvm::ArrayRef<int64_t> order
 /// `value` under other names of its axes.
 mlir::Value relabel(Sema &sema, mlir::Value value, llvm::ArrayRef<Axis> axes, mlir::Location loc);
 
+/// `value` with an axis of size 1 in front.
+mlir::Value withUnitInFront(Sema &sema, mlir::Value value, llvm::StringRef name,
+                            mlir::Location loc);
+
 /// `value` with `taken` as its last axes, in that order; null and reported where it lacks one.
 mlir::Value withLast(Sema &sema, mlir::Value value, llvm::ArrayRef<Axis> taken, mlir::Location loc);
 
