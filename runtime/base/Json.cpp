@@ -326,17 +326,28 @@ char attn::jsonLetter(uint32_t c) {
 
 bool attn::appendJsonString(Slice text, Vector<char> &json) {
   bool isGood = json.push('"');
-  for (size_t i = 0; isGood && i < text.size; ++i) {
+  for (size_t i = 0, length = 1; isGood && i < text.size; i += length) {
     auto c = static_cast<unsigned char>(text.data[i]);
-    if (char letter = jsonLetter(c)) {
+    length = utf8Length(text.data + i, text.size - i);
+    if (length == 0) {
+      length = invalidLength(text.data + i, text.size - i);
+      isGood = append(json, Slice("\xef\xbf\xbd"));
+    } else if (char letter = jsonLetter(c)) {
       isGood = json.push('\\') && json.push(letter);
     } else if (c < 32) {
       char code[8];
       snprintf(code, sizeof code, "\\u%04x", unsigned(c));
       isGood = append(json, Slice(code));
     } else {
-      isGood = json.push(char(c));
+      isGood = append(json, Slice(text.data + i, length));
     }
   }
   return isGood && json.push('"');
+}
+
+void attn::appendJsonString(Text &text, const char *value) {
+  Vector<char> json;
+  if (!appendJsonString(Slice(value), json))
+    return text.fail();
+  text.append("%.*s", int(json.size()), json.data());
 }

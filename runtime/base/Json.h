@@ -5,6 +5,7 @@
 
 #include "base/Error.h"
 #include "base/Slice.h"
+#include "base/Text.h"
 
 namespace attn {
 
@@ -71,7 +72,9 @@ private:
 /// none.
 char jsonLetter(uint32_t c);
 
-/// Appends UTF-8 as a string of JSON, in quotes; false where memory is lacking.
+/// Appends a text as a string of JSON, in quotes, with U+FFFD for what is not UTF-8; false where
+/// memory is lacking.
 bool appendJsonString(Slice text, Vector<char> &json);
+void appendJsonString(Text &text, const char *value); ///< The same, as `append` of texts.
 
 } // namespace attn

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The length of a character of UTF-8, by the rules of RFC 3629.
+// The length of a character of UTF-8, by the rules of RFC 3629, and of what is none.
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 
 namespace attn {
 
@@ -32,6 +33,30 @@ inline size_t utf8Length(const char *text, size_t size) {
     return 4;
   }
   return 0;
+}
+
+/// Bytes at `text`, which begin no valid character, that one U+FFFD stands for: the longest
+/// beginning of a character, at least 1 (Unicode 15, section 3.9, U+FFFD substitution of maximal
+/// subparts).
+inline size_t invalidLength(const char *text, size_t size) {
+  unsigned first = static_cast<unsigned char>(text[0]);
+  size_t whole = first >= 0xf0 && first <= 0xf4   ? 4
+                 : first >= 0xe0 && first <= 0xef ? 3
+                 : first >= 0xc2 && first <= 0xdf ? 2
+                                                  : 1;
+  // A beginning is valid where some character continues it: the least one or the greatest.
+  size_t longest = 1;
+  for (size_t known = 2; known < whole && known <= size; ++known) {
+    char least[4], greatest[4];
+    memcpy(least, text, known);
+    memcpy(greatest, text, known);
+    memset(least + known, '\x80', 4 - known);
+    memset(greatest + known, '\xbf', 4 - known);
+    if (!utf8Length(least, whole) && !utf8Length(greatest, whole))
+      break;
+    longest = known;
+  }
+  return longest;
 }
 
 } // namespace attn

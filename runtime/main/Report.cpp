@@ -2,6 +2,7 @@
 //
 // The results of a bench as text and as JSON.
 #include "main/Report.h"
+#include "base/Json.h"
 #include "run/Context.h"
 #include <cstdio>
 

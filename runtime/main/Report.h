@@ -11,9 +11,6 @@
 
 namespace attn {
 
-/// A string of JSON.
-void appendJsonString(Text &text, const char *value);
-
 /// What a trace says of the run as a whole.
 struct TraceOf {
   const char *model, *entry, *target;

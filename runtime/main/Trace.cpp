@@ -4,20 +4,11 @@
 // each thread a slice of the entry, in it slices of layers, in these kernels and the waits behind
 // them. Readers add times and lengths as doubles, which rounds: a slice that touches the next one
 // would then be its parent. So kernels end two nanoseconds, layers one nanosecond early.
+#include "base/Json.h"
 #include "io/File.h"
 #include "main/Report.h"
 
 using namespace attn;
-
-/// A string of JSON.
-void attn::appendJsonString(Text &text, const char *value) {
-  text.append("\"");
-  for (; *value; ++value) {
-    bool isPlain = static_cast<unsigned char>(*value) >= ' ' && *value != '"' && *value != '\\';
-    text.append(isPlain ? "%c" : "\\u%04x", static_cast<unsigned char>(*value));
-  }
-  text.append("\"");
-}
 
 /// "Layer" of "Layer.a": what a kernel's function is called after. "Layer.last" of "Layer.last.a":
 /// a last layer that has code of its own.

@@ -2,6 +2,7 @@
 //
 // Texts that are gone on from, and chats, as OpenAI's API has them: whole, or piece by piece as
 // server-sent events. Each worker writes one at a time.
+#include "base/Json.h"
 #include "base/Slice.h"
 #include "serve/Fields.h"
 #include "serve/Http.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // /v1/embeddings: texts or tokens to vectors.
+#include "base/Json.h"
 #include "main/Report.h"
 #include "serve/Fields.h"
 #include "serve/TensorData.h"

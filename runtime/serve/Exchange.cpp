@@ -2,6 +2,7 @@
 //
 // Errors as clients read them.
 #include "serve/Exchange.h"
+#include "base/Json.h"
 
 #include "main/Report.h"
 #include <cstdarg>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the Open Inference Protocol says of an entry.
+#include "base/Json.h"
 #include "main/Report.h"
 #include "serve/Kserve.h"
 

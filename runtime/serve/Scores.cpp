@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // /rerank and /predict: pairs and texts to scores.
+#include "base/Json.h"
 #include "base/Slice.h"
 #include "main/Report.h"
 #include "serve/Fields.h"

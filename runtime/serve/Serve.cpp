@@ -2,6 +2,7 @@
 //
 // Paths to answers, and the workers that compute them.
 #include "serve/Serve.h"
+#include "base/Json.h"
 
 #include "base/Slice.h"
 #include "io/File.h"

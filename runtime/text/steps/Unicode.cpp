@@ -29,27 +29,6 @@ bool attn::isUtf8(Slice text) {
   return true;
 }
 
-size_t attn::invalidLength(const char *text, size_t size) {
-  unsigned first = static_cast<unsigned char>(text[0]);
-  size_t whole = first >= 0xf0 && first <= 0xf4   ? 4
-                 : first >= 0xe0 && first <= 0xef ? 3
-                 : first >= 0xc2 && first <= 0xdf ? 2
-                                                  : 1;
-  // A beginning is valid where some character continues it: the least one or the greatest.
-  size_t longest = 1;
-  for (size_t known = 2; known < whole && known <= size; ++known) {
-    char least[4], greatest[4];
-    memcpy(least, text, known);
-    memcpy(greatest, text, known);
-    memset(least + known, '\x80', 4 - known);
-    memset(greatest + known, '\xbf', 4 - known);
-    if (!utf8Length(least, whole) && !utf8Length(greatest, whole))
-      break;
-    longest = known;
-  }
-  return longest;
-}
-
 static utf8proc_category_t categoryOf(Char c) { return utf8proc_category(utf8proc_int32_t(c)); }
 
 bool attn::isSpace(Char c) {

@@ -39,11 +39,6 @@ Char decodeBefore(const char *text, size_t end, size_t &length);
 /// Whether all bytes are valid UTF-8.
 bool isUtf8(Slice text);
 
-/// Bytes at `text`, which begin no valid character, that one U+FFFD stands for: the longest
-/// beginning of a character, at least 1 (Unicode 15, section 3.9, U+FFFD substitution of maximal
-/// subparts).
-size_t invalidLength(const char *text, size_t size);
-
 /// Properties. `isSpace` is White_Space; `isWord` what \w matches: letters, marks, decimal digits,
 /// connecting punctuation, joiners.
 bool isSpace(Char c);
