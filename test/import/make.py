@@ -12,6 +12,7 @@ import sys
 
 import numpy as np
 
+from decoders import decoder_shapes
 from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
                     opt_shapes, sam_shapes, swin_shapes, t5_shapes, timm_shapes, trocr_shapes, vit_shapes)
 
@@ -243,6 +244,55 @@ FAMILIES = {
     "distilbert-fill": (dict(model_type="distilbert", architectures=["DistilBertForMaskedLM"], dim=48, n_heads=6, n_layers=2, hidden_dim=80,
                              vocab_size=97, max_position_embeddings=40, activation="gelu"), bert_shapes, {}),
 }
+
+
+def relative(model_type, architecture, eps="rms_norm_eps", **more):
+    own = dict(model_type=model_type, architectures=[architecture + "ForCausalLM"], hidden_size=48, num_attention_heads=6, num_key_value_heads=2,
+               num_hidden_layers=4, intermediate_size=80, vocab_size=97, max_position_embeddings=64, hidden_act="silu", rope_theta=10000.0,
+               tie_word_embeddings=False)
+    return ({**own, **({eps: 1e-5} if eps else {}), **more}, decoder_shapes, {})
+
+
+NEAR = dict(sliding_window=6, layer_types=["sliding_attention", "full_attention", "full_attention", "sliding_attention"])
+FAMILIES.update({
+    "smollm3": relative("smollm3", "SmolLM3", attention_bias=False, mlp_bias=False, tie_word_embeddings=True, no_rope_layers=[1, 0, 1, 1],
+                        use_sliding_window=False, sliding_window=None),
+    "olmo": relative("olmo", "Olmo", eps=None, attention_bias=False, clip_qkv=0.7),
+    "olmo2": relative("olmo2", "Olmo2", attention_bias=False),
+    "olmo3": relative("olmo3", "Olmo3", attention_bias=False, **NEAR, rope_scaling=dict(
+        rope_type="yarn", factor=4.0, original_max_position_embeddings=16, attention_factor=1.2, beta_fast=8.0, beta_slow=1.0)),
+    "granite": relative("granite", "Granite", attention_bias=False, mlp_bias=False, attention_multiplier=0.2, embedding_multiplier=2.0,
+                        residual_multiplier=0.6, logits_scaling=3.0, tie_word_embeddings=True),
+    "seed-oss": relative("seed_oss", "SeedOss", head_dim=12, attention_bias=True, attention_out_bias=False, mlp_bias=False),
+    "exaone4": relative("exaone4", "Exaone4", **NEAR),
+    "ernie4-5": relative("ernie4_5", "Ernie4_5", head_dim=12, use_bias=False, tie_word_embeddings=True),
+    "hunyuan": relative("hunyuan_v1_dense", "HunYuanDenseV1", head_dim=12, attention_bias=False, rope_scaling=dict(
+        type="dynamic", alpha=50.0, factor=1.0, beta_fast=32, beta_slow=1, mscale=1.0, mscale_all_dim=1.0)),
+    "glm": relative("glm", "Glm", head_dim=16, attention_bias=True, partial_rotary_factor=0.5),
+    "glm4": relative("glm4", "Glm4", head_dim=16, attention_bias=True, partial_rotary_factor=0.5),
+    "ministral": relative("ministral", "Ministral", head_dim=12, **NEAR),
+    "ministral3": relative("ministral3", "Ministral3", head_dim=12, sliding_window=None, rope_parameters=dict(
+        rope_type="yarn", rope_theta=1000.0, factor=4.0, original_max_position_embeddings=16, beta_fast=8.0, beta_slow=1.0, mscale=1.0,
+        mscale_all_dim=1.0, llama_4_scaling_beta=0.1)),
+    "helium": relative("helium", "Helium", head_dim=8, attention_bias=False, mlp_bias=False),
+    "arcee": relative("arcee", "Arcee", hidden_act="relu2", attention_bias=False, mlp_bias=False),
+    "nemotron": relative("nemotron", "Nemotron", eps="norm_eps", hidden_act="relu2", attention_bias=False, mlp_bias=False,
+                         partial_rotary_factor=0.5),
+    "starcoder2": relative("starcoder2", "Starcoder2", eps="norm_epsilon", hidden_act="gelu_pytorch_tanh", use_bias=True, sliding_window=6,
+                           tie_word_embeddings=True),
+    "stablelm": relative("stablelm", "StableLm", eps="layer_norm_eps", use_qkv_bias=True, partial_rotary_factor=0.25,
+                         use_parallel_residual=False),
+    "stablelm-parallel": relative("stablelm", "StableLm", eps="layer_norm_eps", use_qkv_bias=False, partial_rotary_factor=0.5,
+                                  use_parallel_residual=True),
+    "phi": relative("phi", "Phi", eps="layer_norm_eps", hidden_act="gelu_new", partial_rotary_factor=0.5, qk_layernorm=False),
+    "phi-normed": relative("phi", "Phi", eps="layer_norm_eps", hidden_act="gelu_new", partial_rotary_factor=0.5, qk_layernorm=True),
+    "cohere": relative("cohere", "Cohere", eps="layer_norm_eps", attention_bias=False, use_qk_norm=False, logit_scale=0.3,
+                       tie_word_embeddings=True),
+    "cohere-normed": relative("cohere", "Cohere", eps="layer_norm_eps", attention_bias=False, use_qk_norm=True, logit_scale=0.3,
+                              tie_word_embeddings=True),
+    "cohere2": relative("cohere2", "Cohere2", eps="layer_norm_eps", attention_bias=False, logit_scale=0.3, sliding_window=6,
+                        sliding_window_pattern=2, tie_word_embeddings=True),
+})
 
 
 def random_weights(shapes, seed):

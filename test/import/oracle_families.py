@@ -247,3 +247,31 @@ HEADS = {
     "dinov2, classes": ("Dinov2ForImageClassification", {**FAMILIES["dinov2"][1], "num_labels": 5}, viewer("classify")),
     "beit, states": ("BeitModel", VIT, viewer("encode", hidden="last_hidden_state")),
 }
+
+# Relatives of Llama.
+NEAR = dict(sliding_window=5, layer_types=["sliding_attention", "full_attention"])
+FAMILIES.update({
+    "smollm3": ("SmolLM3ForCausalLM", {**LLAMA, "num_hidden_layers": 4, "no_rope_layers": [1, 0, 1, 1]}, decoder),
+    "olmo": ("OlmoForCausalLM", LLAMA, decoder),
+    "olmo2": ("Olmo2ForCausalLM", LLAMA, decoder),
+    "olmo3": ("Olmo3ForCausalLM", {**LLAMA, **NEAR}, decoder),
+    "granite": ("GraniteForCausalLM", {**LLAMA, "embedding_multiplier": 1.5, "attention_multiplier": 0.3, "residual_multiplier": 0.7,
+                                       "logits_scaling": 3.0}, decoder),
+    "seed_oss": ("SeedOssForCausalLM", {**LLAMA, "head_dim": 8}, decoder),
+    "exaone4": ("Exaone4ForCausalLM", {**LLAMA, **NEAR}, decoder),
+    "ernie4_5": ("Ernie4_5ForCausalLM", {**LLAMA, "head_dim": 8}, decoder),
+    "hunyuan_v1_dense": ("HunYuanDenseV1ForCausalLM", {**LLAMA, "head_dim": 8}, decoder),
+    "glm": ("GlmForCausalLM", {**LLAMA, "head_dim": 8}, decoder),
+    "glm4": ("Glm4ForCausalLM", {**LLAMA, "head_dim": 8}, decoder),
+    "ministral": ("MinistralForCausalLM", {**LLAMA, **NEAR, "head_dim": 8}, decoder),
+    "ministral3": ("Ministral3ForCausalLM", {**LLAMA, "head_dim": 8, "rope_parameters": dict(
+        rope_type="yarn", rope_theta=1e4, factor=4.0, original_max_position_embeddings=4, llama_4_scaling_beta=0.1)}, decoder),
+    "helium": ("HeliumForCausalLM", {**LLAMA, "head_dim": 8}, decoder),
+    "arcee": ("ArceeForCausalLM", LLAMA, decoder),
+    "nemotron": ("NemotronForCausalLM", LLAMA, decoder),
+    "starcoder2": ("Starcoder2ForCausalLM", {**LLAMA, "sliding_window": 5}, decoder),
+    "stablelm": ("StableLmForCausalLM", LLAMA, decoder),
+    "phi": ("PhiForCausalLM", LLAMA, decoder),
+    "cohere": ("CohereForCausalLM", LLAMA, decoder),
+    "cohere2": ("Cohere2ForCausalLM", {**LLAMA, **NEAR}, decoder),
+})

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from published_decoders import PUBLISHED_DECODERS
 from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
                     opt_shapes, sam_shapes, swin_shapes, t5_shapes, trocr_shapes, vit_shapes)
 
@@ -218,6 +219,8 @@ PUBLISHED = {
         vision_config=dict(hidden_size=768, intermediate_size=3072, num_attention_heads=12, num_hidden_layers=12, image_size=224, patch_size=16,
                            hidden_act="gelu_pytorch_tanh", layer_norm_eps=1e-6)), clip_shapes, 203155970),
 }
+
+PUBLISHED.update(PUBLISHED_DECODERS)
 
 
 def write_hole(path, shapes):

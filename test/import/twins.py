@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from decoders import FACTS, decoder
 from make import FAMILIES, make
 from measured import measured
 from picture_models import clip, detr, sam, swin, timm, trocr, vit
@@ -86,7 +87,8 @@ def check(family, folder):
             inputs["segments"] = rng.integers(0, 2, (BATCH, LENGTH), dtype=np.int32)
         wanted = {"modernbert": modernbert, "nomic_bert": nomic_bert}.get(config["model_type"], bert)(config, w, **inputs)
     else:
-        wanted = {"gpt2": gpt2, "opt": opt, "gpt_neox": gpt_neox}.get(config["model_type"], llama)(config, w, inputs["ids"])
+        others = {"gpt2": gpt2, "opt": opt, "gpt_neox": gpt_neox, **dict.fromkeys(FACTS, decoder)}
+        wanted = others.get(config["model_type"], llama)(config, w, inputs["ids"])
         wanted = {"scores": wanted["scores"]}
     if "embedding" in wanted:  # which sentence encoders give, and nothing else
         pooling = FAMILIES[family][2].get("1_Pooling/config.json")

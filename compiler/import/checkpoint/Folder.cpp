@@ -209,12 +209,14 @@ std::string activationOf(Config &config, StringRef key, StringRef name, StringRe
       {"gelu", "gelu"},           {"gelu_new", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"},
       {"gelu_fast", "gelu_tanh"}, {"silu", "silu"},          {"swish", "silu"},
       {"relu", "relu"},           {"tanh", "tanh"},          {"sigmoid", "sigmoid"}};
+  if (name == "relu2")
+    return ("relu(" + x + ") ** 2").str();
   if (name == "quick_gelu")
     return (x + " * sigmoid(1.702 * " + x + ")").str();
   for (auto [theirs, ours] : known)
     if (name == theirs)
       return (ours + "(" + x + ")").str();
-  std::string list = "quick_gelu";
+  std::string list = "quick_gelu, relu2";
   for (auto [theirs, ours] : known)
     list += ", " + theirs.str();
   config.refuse(key, "one of " + list);

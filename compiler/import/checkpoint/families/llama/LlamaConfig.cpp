@@ -37,16 +37,42 @@ void LlamaWriter::readSizes() {
   hidden = config.size(kind.experts ? kind.experts->hiddenKey : "intermediate_size");
   tokens = config.size("vocab_size");
   positions = config.size("max_position_embeddings");
-  eps = config.number("rms_norm_eps", kind.eps);
-  // What a published class does not ask for changes nothing, whatever its config says.
-  bool isAsked =
-      is(BiasIfAsked) && config.flag("attention_bias", is(Sinks) && !writer.ofLlamaCpp());
-  hasBias = is(InputBias) || isAsked;
-  hasOutBias = !is(InputBias) && hasBias;
-  hasMlpBias = is(MlpBiasIfAsked) && config.flag("mlp_bias", false);
-  readGivenBiases();
+  eps = kind.epsKey.empty() ? kind.eps : config.number(kind.epsKey, kind.eps);
   isTied = config.flag("tie_word_embeddings", is(Tied));
+  isParallel = is(Parallel) || (is(ParallelIfAsked) && config.flag("use_parallel_residual", false));
   act = is(ScaledTokens) && config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
+  if (is(Clipped))
+    clip = config.number("clip_qkv").value_or(0);
+  if (kind.headNormKey.empty() || config.flag(kind.headNormKey, false))
+    headNorm = kind.headNorm;
+  readBiases();
+  readScales();
+}
+
+void LlamaWriter::readBiases() {
+  // What a published class does not ask for changes nothing, whatever its config says.
+  auto read = [&](const LlamaBias &bias) {
+    if (bias.key.empty())
+      return bias.otherwise;
+    return config.flag(bias.key, bias.otherwise && !writer.ofLlamaCpp());
+  };
+  hasBias = read(kind.inputBias);
+  hasOutBias = read(kind.outBias);
+  hasMlpBias = read(kind.mlpBias);
+  readGivenBiases();
+}
+
+void LlamaWriter::readScales() {
+  if (is(ScaledTokens))
+    tokenScale = std::sqrt(double(width));
+  if (is(LogitScale))
+    lastScale = config.number("logit_scale", 0.0625);
+  if (is(Multipliers)) {
+    tokenScale = config.number("embedding_multiplier", 1);
+    residualScale = config.number("residual_multiplier", 1);
+    queryScale = config.number("attention_multiplier", 1);
+    lastScale = 1 / config.number("logits_scaling", 1);
+  }
   if (!is(QueryScalar))
     return;
   queryScale = std::pow(config.number("query_pre_attn_scalar", 256), -0.5);
@@ -91,10 +117,10 @@ void LlamaWriter::readGivenBiases() {
   bool isNews = false;
   for (auto [linear, has] :
        {std::pair("self_attn.q_proj", &hasBias), std::pair("self_attn.o_proj", &hasOutBias),
-        std::pair("mlp.gate_proj", &hasMlpBias)})
+        std::pair("mlp.up_proj", &hasMlpBias)})
     if (!*has && writer.folder.has(prefix + "layers.0." + linear + ".bias"))
       isNews = *has = true;
-  if (isNews)
+  if (isNews && !writer.ofLlamaCpp())
     config.note("there are biases of linears that `config.json` does not tell of, as AutoGPTQ "
                 "writes them where all are 0");
 }
@@ -114,7 +140,7 @@ void LlamaWriter::readExperts() {
     config.refuse("decoder_sparse_step", "1, and no `mlp_only_layers`: experts in every layer");
 }
 
-void LlamaWriter::readKindsOfLayers() {
+void LlamaWriter::readKindsOfLayers(int64_t window) {
   std::vector<std::string> types = config.texts("layer_types");
   if (!types.empty() && !is(TypedLayers)) {
     if (any_of(types, [&](const std::string &type) { return type != types.front(); }))
@@ -130,13 +156,34 @@ void LlamaWriter::readKindsOfLayers() {
     isFull.push_back(type == "full_attention");
   }
   int64_t every = kind.fullEvery;
-  if (is(LocalBase))
+  if (types.empty() && (is(LocalBase) || is(OnlyNearTurn)))
     every = config.size("sliding_window_pattern", every);
   double firstWindowed = 0;
   if (is(LastWindowed))
     firstWindowed = config.number("max_window_layers").value_or(writer.ofLlamaCpp() ? 1e9 : 28);
   for (int64_t n = 0; types.empty() && n < layers; ++n)
-    isFull.push_back(every ? (n + 1) % every == 0 : double(n) < firstWindowed);
+    isFull.push_back(is(OnlySaidTurn) ? !window || isTurned[size_t(n)]
+                     : every          ? !window || (n + 1) % every == 0
+                                      : double(n) < firstWindowed);
+}
+
+void LlamaWriter::readTurns(int64_t window) {
+  if (is(OnlySaidTurn)) {
+    std::vector<double> said = config.numbers("no_rope_layers");
+    int64_t every = said.empty() ? config.size("no_rope_layer_interval", 4) : 0;
+    if (!said.empty() && said.size() < size_t(layers))
+      config.refuse("no_rope_layers", "one for each of " + Twine(layers) + " layers");
+    for (int64_t n = 0; n < layers; ++n)
+      isTurned.push_back(every ? (n + 1) % every != 0
+                               : size_t(n) < said.size() && said[size_t(n)] != 0);
+  }
+  readKindsOfLayers(window);
+  if (is(OnlyNearTurn) && (window || kind.type == "cohere2"))
+    for (bool full : isFull)
+      isTurned.push_back(!full);
+  turnsNone = !isTurned.empty() && none_of(isTurned, [](bool turned) { return turned; });
+  if (turnsNone || all_of(isTurned, [](bool turned) { return turned; }))
+    isTurned.clear();
 }
 
 void LlamaWriter::readLayers() {
@@ -147,7 +194,7 @@ void LlamaWriter::readLayers() {
                        ? config.size("sliding_window")
                    : isDefault && isAsked ? kind.window
                                           : 0;
-  readKindsOfLayers();
+  readTurns(window);
   bool isWindowed = any_of(isFull, [](bool full) { return !full; });
   if (isWindowed && !window && config.has("layer_types") && is(TypedLayers))
     config.refuse("layer_types", "`full_attention` alone, since there is no window",
@@ -164,6 +211,37 @@ void LlamaWriter::readLayers() {
     isFull.clear();
 }
 
+/// The values of rope that a published class takes where a config says none; empty of most.
+static json::Object anglesOfClass(StringRef type) {
+  if (type == "gpt_oss")
+    return json::Object{{"rope_type", "yarn"},
+                        {"factor", 32},
+                        {"truncate", false},
+                        {"original_max_position_embeddings", 4096}};
+  if (type == "ministral3")
+    return json::Object{
+        {"rope_type", "yarn"}, {"factor", 16},        {"original_max_position_embeddings", 16384},
+        {"mscale", 1},         {"mscale_all_dim", 1}, {"llama_4_scaling_beta", 0.1}};
+  return json::Object();
+}
+
+void LlamaWriter::readTempering(Config &from) {
+  if (is(Tempered) && !writer.ofLlamaCpp()) {
+    auto number = [&](StringRef key) {
+      std::optional<double> value = from.number(key);
+      if (!value)
+        from.refuse(key, "a number, by which the published class of this model scales queries");
+      return value.value_or(1);
+    };
+    temper = number("llama_4_scaling_beta");
+    temperLength = number("original_max_position_embeddings");
+  }
+  std::optional<double> alpha = is(AlphaBase) ? from.number("alpha") : std::nullopt;
+  if (alpha && *alpha && from.text("rope_type", from.text("type", "default")) == "dynamic")
+    rotation.base *= std::pow(*alpha, double(features) / double(features - 2));
+  config.adopt(from);
+}
+
 void LlamaWriter::readRotations() {
   Config parameters = config.within("rope_parameters"), scaling = config.within("rope_scaling");
   bool hasScaling = config.has("rope_scaling"),
@@ -171,7 +249,7 @@ void LlamaWriter::readRotations() {
   if (hasScaling && config.has("rope_parameters"))
     config.note("`rope_scaling` counts, and `rope_parameters` says " +
                 Twine(isByType ? "what it does not" : "nothing beside it"));
-  if (is(LocalBase) && config.has("rope_parameters") && !isByType)
+  if ((is(LocalBase) || is(FullScaling)) && config.has("rope_parameters") && !isByType)
     config.refuse("rope_parameters", "`full_attention` and `sliding_attention`, each with its own");
   if (hasScaling && !isByType)
     config.valueAt("rope_parameters"); // which counts as read
@@ -181,31 +259,28 @@ void LlamaWriter::readRotations() {
     parameters.passOver({"rope_type", "rope_theta"});
   Config full = parameters.within("full_attention"),
          sliding = parameters.within("sliding_attention");
-  json::Object given{{"rope_type", "yarn"},
-                     {"factor", 32},
-                     {"truncate", false},
-                     {"original_max_position_embeddings", 4096}};
+  json::Object given = anglesOfClass(kind.type);
   Config ofClass(given, "config.json");
-  bool isOfClass = kind.type == "gpt_oss" && config.isSilent("rope_scaling") &&
+  bool isOfClass = !given.empty() && config.isSilent("rope_scaling") &&
                    config.isSilent("rope_parameters") && !writer.ofLlamaCpp();
   RopeReader rope{config,
                   features,
                   positions,
                   is(PartsOfHeads) || writer.ofLlamaCpp(),
                   is(YarnIsLongRope),
-                  is(YarnIsLongRope) && !writer.ofLlamaCpp() ? 4096 : 0};
-  rotation = rope.read(hasScaling  ? scaling
-                       : isByType  ? full
-                       : isOfClass ? ofClass
-                                   : parameters,
-                       "rope_theta", kind.base);
+                  is(YarnIsLongRope) && !writer.ofLlamaCpp() ? 4096 : 0,
+                  "partial_rotary_factor",
+                  writer.ofLlamaCpp() ? 1 : kind.part};
+  Config &own = hasScaling ? scaling : isByType ? full : isOfClass ? ofClass : parameters;
+  rotation = rope.read(own, "rope_theta", kind.base);
+  readTempering(own);
   if (!writer.folder.ropeFactors.empty())
     rotation.scaling = rope.scalingOf(writer.folder.ropeFactors, rotation.base);
   windowed = rotation;
   bool hasWindowed = !isFull.empty() || isAllWindowed;
   if (!hasWindowed)
     parameters.valueAt("sliding_attention");
-  if (hasWindowed && (isByType || is(LocalBase)))
+  if (hasWindowed && (isByType || is(LocalBase) || is(FullScaling)))
     windowed = rope.read(sliding, is(LocalBase) ? "rope_local_base_freq" : "rope_theta",
                          is(LocalBase) ? 10000 : kind.base);
   if (isAllWindowed)

@@ -3,6 +3,7 @@
 // One layer of a decoder in Llama's form, and what the stack of layers gives it.
 #include "compiler/import/checkpoint/families/llama/Llama.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 
@@ -18,14 +19,16 @@ std::string LlamaWriter::maskOf(bool isWindowed) const {
 }
 
 std::string LlamaWriter::layerArguments() const {
-  if (isFull.empty() || (!reach && !turnsByLayer()))
-    return "";
-  std::string condition = layersWhere(isFull), text;
-  if (reach)
-    text = "seen = if " + condition + " then " + maskOf(false) + " else " + maskOf(true);
+  SmallVector<std::string> given;
+  bool isSeen = !isFull.empty() && reach;
+  if (isSeen)
+    given.push_back("seen = if " + layersWhere(isFull) + " then " + maskOf(false) + " else " +
+                    maskOf(true));
   if (turnsByLayer())
-    text += (text.empty() ? "full = " : ", full = ") + condition;
-  return "(" + text + ")";
+    given.push_back("full = " + layersWhere(isFull));
+  if (!isTurned.empty())
+    given.push_back("turned = " + layersWhere(isTurned));
+  return given.empty() ? "" : "(" + join(given, ", ") + ")";
 }
 
 std::string LlamaWriter::mask() const {
@@ -35,16 +38,69 @@ std::string LlamaWriter::mask() const {
   return own == "true" ? "inside" : "inside and " + own;
 }
 
-std::string LlamaWriter::norms(StringRef names, StringRef axis) const {
-  return ("rmsnorm " + names + ": " + axis + " eps " + numberText(eps) +
-          (is(OnePlusNorms) && !writer.folder.addedOne ? " offset 1" : "") + "\n")
-      .str();
+void LlamaWriter::writeNorms(ArrayRef<StringRef> names, StringRef axis) {
+  SmallVector<std::string> declared;
+  bool isAdded = kind.norm == LlamaNorm::OnePlusLayer && !writer.folder.addedOne;
+  for (StringRef name : names)
+    if (!name.empty())
+      declared.push_back(isAdded ? name.str() + "_plain" : name.str());
+  if (declared.empty())
+    return;
+  os << (kind.norm == LlamaNorm::Rms || kind.norm == LlamaNorm::OnePlusRms ? "rmsnorm "
+                                                                           : "layernorm ")
+     << join(declared, ", ") << ": " << axis << " eps " << numberText(eps);
+  if (kind.norm == LlamaNorm::OnePlusRms && !writer.folder.addedOne)
+    os << " offset 1";
+  if (isAdded || kind.norm == LlamaNorm::Bare)
+    os << " no weight no bias";
+  else if (kind.norm == LlamaNorm::NoBias)
+    os << " no bias";
+  os << '\n';
+  for (StringRef name : names)
+    if (isAdded && !name.empty())
+      os << "param " << name << ".weight, " << name << ".bias: [" << axis << "]\n";
+}
+
+std::string LlamaWriter::normed(StringRef name, const std::string &x) const {
+  if (name.empty())
+    return x;
+  if (kind.norm == LlamaNorm::OnePlusLayer && !writer.folder.addedOne)
+    return ("(" + name + "_plain(" + x + ") * (1 + " + name + ".weight) + " + name + ".bias)")
+        .str();
+  return (name + "(" + x + ")").str();
+}
+
+void LlamaWriter::writeHeadNorms() {
+  StringRef keyHeads = groups == heads ? "H" : "G";
+  std::string queries = ("self_attn." + kind.queryNorm).str(),
+              keys = ("self_attn." + kind.keyNorm).str();
+  switch (headNorm) {
+  case LlamaHeadNorm::None:
+    return;
+  case LlamaHeadNorm::Own:
+    os << "layernorm self_attn.each: E eps " << numberText(eps) << " no weight no bias\n"
+       << "param " << queries << ".weight: [H, E], " << keys << ".weight: [" << keyHeads
+       << ", E]\n";
+    return;
+  case LlamaHeadNorm::All:
+    writeNorms({queries}, "H * E");
+    writeNorms({keys}, (keyHeads + " * E").str());
+    return;
+  case LlamaHeadNorm::Each:
+  case LlamaHeadNorm::Turned:
+    writeNorms({queries, keys}, "E");
+  }
+}
+
+std::string LlamaWriter::result(StringRef norm, const std::string &made) const {
+  std::string whole = normed(norm, made);
+  return residualScale == 1 ? whole : whole + " * " + numberText(residualScale);
 }
 
 std::string LlamaWriter::turned(StringRef what, const Rotation &own, StringRef table,
                                 StringRef features) const {
-  return own.applied(what, writer.folder.turnsNeighbours ? "interleaved" : "half", table,
-                     own.turned != this->features ? features : "");
+  return own.applied(what, writer.folder.turnsNeighbours || is(Neighbours) ? "interleaved" : "half",
+                     table, own.turned != this->features ? features : "");
 }
 
 void LlamaWriter::writeTable(const Rotation &own, StringRef name, StringRef turned) {
@@ -60,15 +116,20 @@ void LlamaWriter::writeProjections() {
        << ", E = slice(\"self_attn.qkv_proj\", H * E to H * E + " << keyHeads << " * E)\n"
        << "linear self_attn.v: D -> " << keyHeads << ", E = slice(\"self_attn.qkv_proj\", H * E + "
        << keyHeads << " * E to H * E + 2 * " << keyHeads << " * E)\n"
-       << "linear self_attn.o_proj: H, E -> D\n";
+       << "linear self_attn." << kind.out << ": H, E -> D\n";
     return;
   }
-  if (groups == heads)
+  bool isOneRow = headNorm == LlamaHeadNorm::All; // what is normed before it is heads
+  StringRef between = isOneRow ? " * " : ", ";
+  if (groups == heads && !isOneRow)
     os << "linear self_attn.q_proj, self_attn.k_proj, self_attn.v_proj: D -> H, E" << bias << '\n';
   else
-    os << "linear self_attn.q_proj: D -> H, E" << bias
-       << "\nlinear self_attn.k_proj, self_attn.v_proj: D -> G, E" << bias << '\n';
-  os << "linear self_attn.o_proj: H, E -> D" << outBias << '\n';
+    os << "linear self_attn.q_proj: D -> H" << between << "E" << bias << "\nlinear self_attn.k_proj"
+       << (isOneRow ? ": D -> " : ", self_attn.v_proj: D -> ") << keyHeads << between << "E" << bias
+       << '\n';
+  if (isOneRow)
+    os << "linear self_attn.v_proj: D -> " << keyHeads << ", E" << bias << '\n';
+  os << "linear self_attn." << kind.out << ": H, E -> D" << outBias << '\n';
 }
 
 void LlamaWriter::writeMlp() {
@@ -76,21 +137,26 @@ void LlamaWriter::writeMlp() {
   if (experts)
     os << "linear " << router() << ": D -> X" << (kind.experts->isGptOss ? " bias" : "")
        << "\nstack " << kind.experts->name << ".experts: X of Expert\n";
-  else if (is(Packed))
+  else if (kind.mlp == LlamaMlp::Packed)
     os << "linear mlp.gate, mlp.up: D -> F = split(\"mlp.gate_up_proj\", gate up)\n"
        << "linear mlp.down_proj: F -> D\n";
   else
-    os << "linear mlp.gate_proj, mlp.up_proj: D -> F" << bias << "\nlinear mlp.down_proj: F -> D"
-       << bias << '\n';
+    os << "linear " << (kind.mlp == LlamaMlp::Gated ? "mlp.gate_proj, " : "") << "mlp." << kind.up
+       << ": D -> F" << bias << "\nlinear mlp." << kind.down << ": F -> D" << bias << '\n';
 }
 
-std::string LlamaWriter::mlpOf() {
+std::string LlamaWriter::mlpOf(StringRef x) {
   if (experts)
-    return ("route(" + kind.experts->name + ".experts, m, places, weights)").str();
-  StringRef gate = is(Packed) ? "mlp.gate" : "mlp.gate_proj",
-            up = is(Packed) ? "mlp.up" : "mlp.up_proj";
-  return "mlp.down_proj(" + activation(config, act, kind.act, (gate + "(m)").str()) + " * " +
-         up.str() + "(m))";
+    return ("route(" + kind.experts->name + ".experts, " + x + ", places, weights)").str();
+  bool isPacked = kind.mlp == LlamaMlp::Packed, isPlain = kind.mlp == LlamaMlp::Plain;
+  std::string up = isPacked ? "mlp.up" : ("mlp." + kind.up).str(), gate = isPacked ? "mlp.gate"
+                                                                          : isPlain
+                                                                              ? up
+                                                                              : "mlp.gate_proj";
+  std::string inner = activation(config, act, kind.act, gate + "(" + x.str() + ")");
+  if (!isPlain)
+    inner += " * " + up + "(" + x.str() + ")";
+  return ("mlp." + kind.down + "(" + inner + ")").str();
 }
 
 /// One of the experts that a row is routed to.
@@ -129,73 +195,118 @@ std::string LlamaWriter::router() const {
   return (kind.experts->name + "." + kind.experts->router).str();
 }
 
+std::string LlamaWriter::turnedByLayer(StringRef name, const std::string &made) {
+  if (turnsNone)
+    return made;
+  std::string plain = made;
+  if (turnsByLayer() || !isTurned.empty()) {
+    plain = (name + "_plain").str();
+    os << "let " << plain << " = " << made << '\n';
+  }
+  std::string whole = turned(plain, rotation, "turns", "R");
+  if (turnsByLayer())
+    whole = "if full then " + whole + " else " + turned(plain, windowed, "windowed_turns", "W");
+  return isTurned.empty() ? whole : "if turned then " + whole + " else " + plain;
+}
+
+void LlamaWriter::writeTurned(StringRef name, const std::string &map, StringRef norm) {
+  std::string path = ("self_attn." + norm).str(), made = clipped(map);
+  if (headNorm == LlamaHeadNorm::Own)
+    made = "self_attn.each(" + made + ") * " + path + ".weight";
+  else if (headNorm == LlamaHeadNorm::Each)
+    made = normed(path, made);
+  else if (headNorm == LlamaHeadNorm::All)
+    made = "split(" + normed(path, made) +
+           (name == "q" || groups == heads ? ", \"b t (h e) -> b t h e\")"
+                                           : ", \"b t (g e) -> b t g e\")");
+  made = turnedByLayer(name, made);
+  if (headNorm == LlamaHeadNorm::Turned)
+    made = normed(path, made);
+  if (temper && name == "q")
+    made += " * temper";
+  os << "let " << name << " = " << made << '\n';
+}
+
+std::string LlamaWriter::clipped(const std::string &x) const {
+  if (!clip)
+    return x;
+  return "clamp(" + x + ", " + numberText(-clip) + ", " + numberText(clip) + ")";
+}
+
 void LlamaWriter::writeAttention() {
-  StringRef q = is(Packed) ? "self_attn.q" : "self_attn.q_proj",
-            k = is(Packed) ? "self_attn.k" : "self_attn.k_proj",
-            v = is(Packed) ? "self_attn.v" : "self_attn.v_proj";
+  std::string n = kind.places.beforeAttention.empty() ? "x" : "n";
+  auto map = [&](StringRef name) {
+    return ("self_attn." + name + (is(Packed) ? "(" : "_proj(") + n + ")").str();
+  };
   writeTable(rotation, "turns", "R");
   if (turnsByLayer())
     writeTable(windowed, "windowed_turns", "W");
-  os << "let n = input_layernorm(x)\n";
-  for (auto [name, map, norm] : {std::tuple("q", q, "q_norm"), {"k", k, "k_norm"}}) {
-    std::string made = (map + "(n)").str();
-    if (is(HeadNorms))
-      made = ("self_attn." + Twine(norm) + "(" + made + ")").str();
-    if (turnsByLayer()) {
-      std::string plain = std::string(name) + "_plain";
-      os << "let " << plain << " = " << made << '\n'
-         << "let " << name << " = if full then " << turned(plain, rotation, "turns", "R")
-         << " else " << turned(plain, windowed, "windowed_turns", "W") << '\n';
-    } else {
-      os << "let " << name << " = " << turned(made, rotation, "turns", "R") << '\n';
-    }
-  }
-  os << "let a = attend q over " << (isEncoder ? "k, " : "kv.push(k, ") << v
-     << (isEncoder ? "(n)" : "(n))") << " along T as S" << (groups == heads ? "" : " group H by G")
+  if (temper)
+    os << "table temper[t: T] = 1 + " << numberText(temper) << " * log(1 + floor(t / "
+       << numberText(temperLength) << "))  // of queries, by their positions\n";
+  if (n != "x")
+    os << "let n = " << normed(kind.places.beforeAttention, "x") << '\n';
+  writeTurned("q", map("q"), kind.queryNorm);
+  writeTurned("k", map("k"), kind.keyNorm);
+  os << "let a = attend q over " << (isEncoder ? "k, " : "kv.push(k, ") << clipped(map("v"))
+     << (isEncoder ? "" : ")") << " along T as S" << (groups == heads ? "" : " group H by G")
      << " {\n"
      << (queryScale ? "score scaled\n" : "") << (cap ? "cap " + numberText(cap) + "\n" : "")
      << "mask " << mask() << '\n'
      << (is(Sinks) ? "weight softmax(sink = self_attn.sinks[h])\n}\n" : "}\n") << "let y = x + "
-     << (is(FourNorms) ? "post_attention_layernorm(self_attn.o_proj(a))" : "self_attn.o_proj(a)")
-     << "\nlet m = " << (is(FourNorms) ? "pre_feedforward_layernorm" : "post_attention_layernorm")
-     << "(y)\n";
+     << result(kind.places.behindAttention, ("self_attn." + kind.out + "(a)").str()) << '\n';
+}
+
+/// What the mlp reads: `n`, `y` or what is made of it.
+std::string LlamaWriter::writeMlpInput() {
+  if (isParallel)
+    return "n";
+  if (kind.places.beforeMlp.empty())
+    return "y";
+  os << "let m = " << normed(kind.places.beforeMlp, "y") << '\n';
+  return "m";
+}
+
+void LlamaWriter::writeRouting(StringRef m) {
+  bool sharesSum = kind.experts->sharesSum || config.flag("norm_topk_prob", false);
+  if (sharesSum) // a softmax over all, made to sum up to 1, is one over the chosen
+    os << "let s, places = topk(X, " << router() << "(" << m
+       << "), A)\nlet weights = softmax(A, s)\n";
+  else
+    os << "let weights, places = topk(X, softmax(X, " << router() << "(" << m << ")), A)\n";
 }
 
 void LlamaWriter::writeLayer() {
   if (seesBothWays)
     os << "mask inside(b, j) with input lengths: i32[B] = j < lengths[b]  // the rest is "
           "padding\n\n";
+  SmallVector<std::string> statics;
+  if (!isFull.empty() && reach)
+    statics.push_back("seen = " + maskOf(false));
+  if (turnsByLayer())
+    statics.push_back("full = true");
+  if (!isTurned.empty())
+    statics.push_back("turned = true");
   os << "block Layer[T](x: [B, T, D]"
      << (!isEncoder     ? ", kv: cache"
          : seesBothWays ? ", lengths: i32[B]"
-                        : "");
-  if (!layerArguments().empty())
-    os << "; " << (reach ? "seen = " + maskOf(false) : "") << (reach && turnsByLayer() ? ", " : "")
-       << (turnsByLayer() ? "full = true" : "");
-  os << ") -> [B, T, D] {\n";
-  if (is(FourNorms))
-    os << norms("input_layernorm, post_attention_layernorm, pre_feedforward_layernorm, "
-                "post_feedforward_layernorm",
-                "D");
-  else
-    os << norms("input_layernorm, post_attention_layernorm", "D");
-  if (is(HeadNorms))
-    os << norms("self_attn.q_norm, self_attn.k_norm", "E");
+                        : "")
+     << (statics.empty() ? "" : "; " + join(statics, ", ")) << ") -> [B, T, D] {\n";
+  const LlamaPlaces &places = kind.places;
+  writeNorms({places.beforeAttention, places.behindAttention,
+              isParallel ? StringRef() : places.beforeMlp, places.behindMlp},
+             "D");
+  writeHeadNorms();
   writeProjections();
   if (is(Sinks))
     os << "param self_attn.sinks: [H]"
        << (writer.ofLlamaCpp() ? " = \"attn_sinks.weight\"\n" : "\n");
   writeMlp();
   writeAttention();
-  bool sharesSum =
-      kind.experts && (kind.experts->sharesSum || config.flag("norm_topk_prob", false));
-  if (sharesSum) // a softmax over all, made to sum up to 1, is one over the chosen
-    os << "let s, places = topk(X, " << router() << "(m), A)\nlet weights = softmax(A, s)\n";
-  else if (experts)
-    os << "let weights, places = topk(X, softmax(X, " << router() << "(m)), A)\n";
-  std::string mlp = mlpOf();
-  os << "return y + " << (is(FourNorms) ? "post_feedforward_layernorm(" + mlp + ")" : mlp)
-     << "\n}\n\n";
+  std::string m = writeMlpInput();
+  if (experts)
+    writeRouting(m);
+  os << "return y + " << result(places.behindMlp, mlpOf(m)) << "\n}\n\n";
 }
 
 } // namespace attn::importer

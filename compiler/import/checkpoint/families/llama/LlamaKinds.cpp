@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The families of decoders in Llama's form: a row for each, which says what differs from Llama.
+//
+//   Touvron et al. 2023, "LLaMA: Open and Efficient Foundation Language Models"
+//   Jiang et al. 2023, "Mistral 7B"; Mistral AI 2025, "Ministral 3"
+//   Yang et al. 2024, "Qwen2 Technical Report"; Yang et al. 2025, "Qwen3 Technical Report"
+//   Gemma Team 2024, "Gemma", "Gemma 2"; 2025, "Gemma 3"
+//   Abdin et al. 2024, "Phi-3 Technical Report"
+//   Jiang et al. 2024, "Mixtral of Experts"
+//   OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model Card"
+//   Bakouch et al. 2025, "SmolLM3: smol, multilingual, long-context reasoner"
+//   Groeneveld et al. 2024, "OLMo"; OLMo Team 2024, "2 OLMo 2 Furious"; 2025, "Olmo 3"
+//   Granite Team 2024, "Granite 3.0 Language Models"
+//   LG AI Research 2025, "EXAONE 4.0"; Baidu 2025, "ERNIE 4.5 Technical Report"
+//   Team GLM 2024, "ChatGLM: A Family of Large Language Models"
+//   Lozhkov et al. 2024, "StarCoder 2 and The Stack v2"
+//   Bellagente et al. 2024, "Stable LM 2 1.6B Technical Report"
+//   Gunasekar et al. 2023, "Textbooks Are All You Need"
+//   Cohere 2024, "Command R"; Cohere 2025, "Command A"
+//   Parmar et al. 2024, "Nemotron-4 15B Technical Report"
+#include "compiler/import/checkpoint/families/llama/Llama.h"
+
+using namespace llvm;
+
+namespace attn::importer {
+
+LlamaKind LlamaKind::as(StringRef name) const {
+  LlamaKind other = *this;
+  other.type = name;
+  return other;
+}
+
+LlamaKind &LlamaKind::with(unsigned more) {
+  traits |= more;
+  return *this;
+}
+
+LlamaKind &LlamaKind::withExperts(const LlamaExperts &own) {
+  experts = &own;
+  return *this;
+}
+
+LlamaKind &LlamaKind::withAngles(double ofBase, double ofPart) {
+  base = ofBase, part = ofPart;
+  return with(ofPart == 1 ? 0 : PartsOfHeads);
+}
+
+LlamaKind &LlamaKind::withHeads(int64_t ofFeatures, int64_t ofKeys) {
+  features = ofFeatures, groups = ofKeys;
+  return *this;
+}
+
+LlamaKind &LlamaKind::withWindow(int64_t size, int64_t layersPerFull) {
+  window = size, fullEvery = layersPerFull;
+  return *this;
+}
+
+LlamaKind &LlamaKind::withCaps(double ofKeys, double ofTokens) {
+  cap = ofKeys, lastCap = ofTokens;
+  return *this;
+}
+
+LlamaKind &LlamaKind::withNorms(LlamaNorm which, double ofEps, StringRef key) {
+  norm = which, eps = ofEps, epsKey = key;
+  return *this;
+}
+
+LlamaKind &LlamaKind::withPlaces(const LlamaPlaces &names) {
+  places = names;
+  return *this;
+}
+
+LlamaKind &LlamaKind::withHeadNorms(LlamaHeadNorm which, StringRef queries, StringRef keys,
+                                    StringRef asked) {
+  headNorm = which, queryNorm = queries, keyNorm = keys, headNormKey = asked;
+  return *this;
+}
+
+LlamaKind &LlamaKind::withBiases(LlamaBias input, LlamaBias output, LlamaBias ofMlp) {
+  inputBias = input, outBias = output, mlpBias = ofMlp;
+  return *this;
+}
+
+LlamaKind &LlamaKind::withMlp(LlamaMlp which, StringRef activation, StringRef first,
+                              StringRef second) {
+  mlp = which, act = activation, up = first, down = second;
+  return *this;
+}
+
+LlamaKind &LlamaKind::withNames(StringRef output, StringRef last) {
+  out = output, lastNorm = last;
+  return *this;
+}
+
+constexpr LlamaExperts mixtralExperts = {"block_sparse_moe",  "w1", "w3", "w2", "num_local_experts",
+                                         "intermediate_size", true};
+constexpr LlamaExperts qwenExperts = {
+    "mlp", "gate_proj", "up_proj", "down_proj", "num_experts", "moe_intermediate_size", false};
+constexpr LlamaExperts ossExperts = {
+    "mlp", "gate", "up",    "down_proj", "num_local_experts", "intermediate_size",
+    true,  true,   "router"};
+
+constexpr LlamaPlaces fourPlaces = {"input_layernorm", "post_attention_layernorm",
+                                    "pre_feedforward_layernorm", "post_feedforward_layernorm"},
+                      behindPlaces = {"", "post_attention_layernorm", "",
+                                      "post_feedforward_layernorm"},
+                      glm4Places = {"input_layernorm", "post_self_attn_layernorm",
+                                    "post_attention_layernorm", "post_mlp_layernorm"},
+                      onePlace = {"input_layernorm", "", "", ""};
+constexpr LlamaBias always = {"", true}, ifAsked = {"attention_bias"},
+                    unlessAsked = {"attention_bias", true}, mlpIfAsked = {"mlp_bias"},
+                    usedIfAsked = {"use_bias"}, usedUnlessAsked = {"use_bias", true};
+constexpr StringRef tanhGelu = "gelu_pytorch_tanh";
+
+/// Gemma's three, whose attention has biases if asked.
+static LlamaKind gemma(StringRef type) {
+  return LlamaKind(type)
+      .with(ScaledTokens | Tied)
+      .withNorms(LlamaNorm::OnePlusRms, 1e-6)
+      .withMlp(LlamaMlp::Gated, tanhGelu)
+      .withBiases(ifAsked, ifAsked);
+}
+
+static LlamaKind olmo2() {
+  return LlamaKind("olmo2")
+      .withNorms(LlamaNorm::Rms)
+      .withPlaces(behindPlaces)
+      .withHeadNorms(LlamaHeadNorm::All)
+      .withBiases(ifAsked, ifAsked);
+}
+
+static LlamaKind glm() {
+  return LlamaKind("glm")
+      .with(Neighbours)
+      .withAngles(10000, 0.5)
+      .withHeads(128, 2)
+      .withNorms(LlamaNorm::Rms, 1.5625e-7)
+      .withBiases(unlessAsked)
+      .withMlp(LlamaMlp::Packed);
+}
+
+static LlamaKind cohere() {
+  return LlamaKind("cohere")
+      .with(Neighbours | Parallel | LogitScale | Tied)
+      .withAngles(500000)
+      .withNorms(LlamaNorm::NoBias, 1e-5, "layer_norm_eps")
+      .withPlaces(onePlace)
+      .withBiases(ifAsked, ifAsked);
+}
+
+ArrayRef<LlamaKind> llamaKinds() {
+  using Norm = LlamaNorm;
+  using Heads = LlamaHeadNorm;
+  using Mlp = LlamaMlp;
+  constexpr unsigned qwenWindow = WindowIfAsked | TypedLayers | LastWindowed;
+  static const LlamaKind kinds[] = {
+      LlamaKind("llama").withBiases(ifAsked, ifAsked, mlpIfAsked),
+      LlamaKind("mistral").withWindow(4096).withHeads(0, 8),
+      LlamaKind("qwen2").with(qwenWindow).withBiases(always).withWindow(4096).withHeads(0, 32),
+      LlamaKind("qwen3")
+          .with(qwenWindow)
+          .withHeads(128, 32)
+          .withWindow(4096)
+          .withHeadNorms(Heads::Each)
+          .withBiases(ifAsked, ifAsked),
+      gemma("gemma").withHeads(256, 16),
+      gemma("gemma2")
+          .with(QueryScalar | TypedLayers)
+          .withHeads(256, 4)
+          .withWindow(4096, 2)
+          .withCaps(50, 30)
+          .withPlaces(fourPlaces),
+      gemma("gemma3_text")
+          .with(QueryScalar | LocalBase | TypedLayers)
+          .withAngles(1000000)
+          .withHeads(256, 4)
+          .withWindow(4096, 6)
+          .withPlaces(fourPlaces)
+          .withHeadNorms(Heads::Each),
+      LlamaKind("phi3")
+          .with(Packed | PartsOfHeads | YarnIsLongRope | OptionalWindow)
+          .withNorms(Norm::Rms)
+          .withMlp(Mlp::Packed),
+      LlamaKind("mixtral")
+          .with(OptionalWindow)
+          .withExperts(mixtralExperts)
+          .withAngles(1000000)
+          .withNorms(Norm::Rms)
+          .withHeads(0, 8),
+      LlamaKind("qwen3_moe")
+          .with(WindowIfAsked)
+          .withExperts(qwenExperts)
+          .withHeads(0, 4)
+          .withWindow(4096)
+          .withHeadNorms(Heads::Each)
+          .withBiases(ifAsked, ifAsked),
+      LlamaKind("gpt_oss")
+          .with(Sinks | TypedLayers)
+          .withExperts(ossExperts)
+          .withAngles(150000)
+          .withNorms(Norm::Rms)
+          .withHeads(64, 8)
+          .withWindow(128, 2)
+          .withBiases(unlessAsked, unlessAsked),
+      LlamaKind("smollm3")
+          .with(OnlySaidTurn | WindowIfAsked | TypedLayers | OptionalWindow | Tied)
+          .withAngles(2000000)
+          .withHeads(0, 4)
+          .withBiases(ifAsked, ifAsked, mlpIfAsked),
+      LlamaKind("olmo").with(Clipped).withNorms(Norm::Bare, 1e-5, "").withBiases(ifAsked, ifAsked),
+      olmo2(),
+      olmo2().as("olmo3").with(TypedLayers | FullScaling).withAngles(500000).withWindow(4096, 4),
+      LlamaKind("granite").with(Multipliers).withBiases(ifAsked, ifAsked, mlpIfAsked),
+      LlamaKind("seed_oss")
+          .withHeads(128, 8)
+          .withBiases(unlessAsked, {"attention_out_bias"}, mlpIfAsked),
+      LlamaKind("exaone4")
+          .with(TypedLayers | OnlyNearTurn)
+          .withHeads(0, 32)
+          .withWindow(4096, 4)
+          .withNorms(Norm::Rms)
+          .withPlaces(behindPlaces)
+          .withHeadNorms(Heads::Each),
+      LlamaKind("ernie4_5")
+          .with(Neighbours | Tied)
+          .withAngles(500000)
+          .withHeads(128, 2)
+          .withNorms(Norm::Rms)
+          .withBiases(usedIfAsked, usedIfAsked, usedIfAsked),
+      LlamaKind("hunyuan_v1_dense")
+          .with(AlphaBase)
+          .withNorms(Norm::Rms)
+          .withHeadNorms(Heads::Turned, "query_layernorm", "key_layernorm")
+          .withBiases(ifAsked, ifAsked),
+      glm(),
+      glm().as("glm4").withPlaces(glm4Places),
+      LlamaKind("ministral").with(TypedLayers).withHeads(0, 8).withWindow(4096),
+      LlamaKind("ministral3")
+          .with(OptionalWindow | Tempered)
+          .withAngles(1000000)
+          .withHeads(128, 8)
+          .withNorms(Norm::Rms),
+      LlamaKind("helium")
+          .with(Neighbours)
+          .withAngles(100000)
+          .withHeads(128, 20)
+          .withNorms(Norm::Rms, 1e-8)
+          .withBiases(ifAsked, {}, mlpIfAsked),
+      LlamaKind("arcee")
+          .withNorms(Norm::Rms)
+          .withMlp(Mlp::Plain, "relu2")
+          .withBiases(ifAsked, ifAsked, mlpIfAsked),
+      LlamaKind("nemotron")
+          .withAngles(10000, 0.5)
+          .withNorms(Norm::OnePlusLayer, 1e-5, "norm_eps")
+          .withMlp(Mlp::Plain, "relu2")
+          .withBiases(ifAsked, ifAsked, mlpIfAsked),
+      LlamaKind("starcoder2")
+          .with(OptionalWindow | Tied)
+          .withHeads(0, 2)
+          .withNorms(Norm::Layer, 1e-5, "norm_epsilon")
+          .withMlp(Mlp::Plain, tanhGelu, "c_fc", "c_proj")
+          .withBiases(usedUnlessAsked, usedUnlessAsked, usedUnlessAsked),
+      LlamaKind("stablelm")
+          .with(ParallelIfAsked)
+          .withAngles(10000, 0.25)
+          .withHeads(0, 32)
+          .withNorms(Norm::Layer, 1e-5, "layer_norm_eps")
+          .withBiases({"use_qkv_bias"}),
+      LlamaKind("phi")
+          .with(Parallel | HeadBias)
+          .withAngles(10000, 0.5)
+          .withNorms(Norm::Layer, 1e-5, "layer_norm_eps")
+          .withPlaces(onePlace)
+          .withHeadNorms(Heads::Each, "q_layernorm", "k_layernorm", "qk_layernorm")
+          .withMlp(Mlp::Plain, "gelu_new", "fc1", "fc2")
+          .withNames("dense", "final_layernorm")
+          .withBiases(always, always, always),
+      cohere().withHeadNorms(Heads::Own, "q_norm", "k_norm", "use_qk_norm"),
+      cohere().as("cohere2").with(TypedLayers | OnlyNearTurn).withAngles(10000).withWindow(4096, 4),
+  };
+  return kinds;
+}
+
+} // namespace attn::importer

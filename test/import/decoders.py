@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Relatives of Llama: what their papers and their published modelling code say, in NumPy, and the names and shapes of their tensors. FACTS has a
+row for each: the norms before attention, behind it, before the mlp and behind that; the norms' kind; what is normed of queries and keys; biases of
+queries, keys and values, of the output and of the mlp; the mlp's tensors; which pairs of features turn."""
+import numpy as np
+
+from numpy_layers import ACTIVATIONS, frequencies, heads_of, joined, linear, rotate, softmax, strength
+
+ACTIVATIONS["relu2"] = lambda x: np.maximum(x, 0) ** 2
+BEFORE = ("input_layernorm", None, "post_attention_layernorm", None)
+BEHIND = (None, "post_attention_layernorm", None, "post_feedforward_layernorm")
+AROUND = ("input_layernorm", "post_self_attn_layernorm", "post_attention_layernorm", "post_mlp_layernorm")
+ONE = ("input_layernorm", None, None, None)
+GATED, PACKED = ("gate_proj", "up_proj", "down_proj"), ("gate_up_proj", "gate_up_proj", "down_proj")
+OF = "attention_bias"
+FACTS = {
+    "smollm3": dict(biases=(OF, OF, "mlp_bias")),
+    "olmo": dict(norm="bare", biases=(OF, OF, False)),
+    "olmo2": dict(places=BEHIND, head_norm="all", biases=(OF, OF, False)),
+    "olmo3": dict(places=BEHIND, head_norm="all", biases=(OF, OF, False)),
+    "granite": dict(biases=(OF, OF, "mlp_bias")),
+    "seed_oss": dict(biases=(OF, "attention_out_bias", "mlp_bias")),
+    "exaone4": dict(places=BEHIND, head_norm="each"),
+    "ernie4_5": dict(biases=("use_bias",) * 3, neighbours=True),
+    "hunyuan_v1_dense": dict(head_norm="turned", head_names=("query_layernorm", "key_layernorm"), biases=(OF, OF, False)),
+    "glm": dict(mlp=PACKED, neighbours=True, biases=(OF, False, False), part=0.5),
+    "glm4": dict(places=AROUND, mlp=PACKED, neighbours=True, biases=(OF, False, False), part=0.5),
+    "ministral": {},
+    "ministral3": {},
+    "helium": dict(neighbours=True, biases=(OF, False, "mlp_bias")),
+    "arcee": dict(mlp=(None, "up_proj", "down_proj"), biases=(OF, OF, "mlp_bias")),
+    "nemotron": dict(norm="layer+1", eps="norm_eps", mlp=(None, "up_proj", "down_proj"), biases=(OF, OF, "mlp_bias"), part=0.5),
+    "starcoder2": dict(norm="layer", eps="norm_epsilon", mlp=(None, "c_fc", "c_proj"), biases=("use_bias",) * 3),
+    "stablelm": dict(norm="layer", eps="layer_norm_eps", biases=("use_qkv_bias", False, False), part=0.25),
+    "phi": dict(norm="layer", eps="layer_norm_eps", places=ONE, mlp=(None, "fc1", "fc2"), biases=(True,) * 3, part=0.5, head_norm="qk_layernorm",
+                head_names=("q_layernorm", "k_layernorm"), out="dense", last="final_layernorm"),
+    "cohere": dict(norm="no bias", eps="layer_norm_eps", places=ONE, neighbours=True, biases=(OF, OF, False), head_norm="use_qk_norm"),
+    "cohere2": dict(norm="no bias", eps="layer_norm_eps", places=ONE, neighbours=True, biases=(OF, OF, False)),
+}
+
+
+def facts_of(c):
+    facts = {"places": BEFORE, "norm": "rms", "eps": "rms_norm_eps", "head_norm": None, "head_names": ("q_norm", "k_norm"),
+             "biases": (False,) * 3, "mlp": GATED, "neighbours": False, "out": "o_proj", "last": "norm", "part": 1, **FACTS[c["model_type"]]}
+    facts["biases"] = [bias if isinstance(bias, bool) else c[bias] for bias in facts["biases"]]
+    if facts["head_norm"] in ("qk_layernorm", "use_qk_norm"):
+        facts["head_norm"] = {"phi": "each", "cohere": "own"}[c["model_type"]] if c.get(facts["head_norm"]) else None
+    if c.get("use_parallel_residual"):
+        facts["places"] = ONE
+    return facts
+
+
+def sizes_of(c):
+    h = c["num_attention_heads"]
+    return h, c.get("num_key_value_heads") or h, c.get("head_dim") or c["hidden_size"] // h
+
+
+def decoder_shapes(c):
+    facts, d, f, (h, g, e) = facts_of(c), c["hidden_size"], c["intermediate_size"], sizes_of(c)
+    shapes = {"model.embed_tokens.weight": (c["vocab_size"], d)}
+
+    def add(name, out, *taken, bias=False):
+        shapes[name + ".weight"] = (out, *taken)
+        if bias:
+            shapes[name + ".bias"] = (out,)
+
+    def add_norm(name, *size):
+        if facts["norm"] != "bare":
+            shapes[name + ".weight"] = size
+        if facts["norm"].startswith("layer"):
+            shapes[name + ".bias"] = size
+
+    for n in range(c["num_hidden_layers"]):
+        p = f"model.layers.{n}."
+        for name in filter(None, facts["places"]):
+            add_norm(p + name, d)
+        for name, heads, norm in (("q", h, facts["head_names"][0]), ("k", g, facts["head_names"][1]), ("v", g, None)):
+            add(p + f"self_attn.{name}_proj", heads * e, d, bias=facts["biases"][0])
+            if norm and facts["head_norm"]:
+                add_norm(p + "self_attn." + norm, *{"all": (heads * e,), "own": (heads, e)}.get(facts["head_norm"], (e,)))
+        add(p + "self_attn." + facts["out"], d, h * e, bias=facts["biases"][1])
+        gate, up, down = facts["mlp"]
+        if gate == up:
+            add(p + "mlp." + up, 2 * f, d)
+        else:
+            for name in filter(None, (gate, up)):
+                add(p + "mlp." + name, f, d, bias=facts["biases"][2])
+        add(p + "mlp." + down, d, f, bias=facts["biases"][2])
+    add_norm("model." + facts["last"], d)
+    if not c["tie_word_embeddings"]:
+        add("lm_head", c["vocab_size"], d, bias=c["model_type"] == "phi")
+    return shapes
+
+
+def normed(x, w, name, facts, eps):
+    if name is None:
+        return x
+    if facts["norm"] == "rms":
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * w[name + ".weight"]
+    y = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps)
+    if facts["norm"] == "bare":
+        return y
+    return y * (w[name + ".weight"] + (facts["norm"] == "layer+1")) + w.get(name + ".bias", 0)
+
+
+def slides(c, n):
+    """Whether a layer has a window."""
+    if c.get("sliding_window") is None or not c.get("use_sliding_window", True):
+        return False
+    if "layer_types" in c:
+        return c["layer_types"][n] == "sliding_attention"
+    return (n + 1) % c["sliding_window_pattern"] != 0 if "sliding_window_pattern" in c else True
+
+
+def is_turned(c, n):
+    if c["model_type"] == "smollm3":
+        return c["no_rope_layers"][n] if c.get("no_rope_layers") else (n + 1) % c.get("no_rope_layer_interval", 4) != 0
+    if c["model_type"] in ("exaone4", "cohere2") and c.get("sliding_window") is not None:
+        return slides(c, n)
+    return c["model_type"] != "cohere2"
+
+
+def turned(c, x, own, neighbours, part):
+    e, base = x.shape[-1], own["rope_theta"]
+    if own.get("alpha"):
+        base = base * own["alpha"] ** (e / (e - 2))
+    f = frequencies(int(e * part), base, own)
+    if not neighbours:
+        return rotate(x, f, strength(c, own))
+    count = 2 * len(f)  # pairs of neighbours: the even ones, then the odd ones, turn as halves do
+    order = np.r_[0:count:2, 1:count:2, count:e]
+    back = np.empty_like(x)
+    back[..., order] = rotate(x[..., order], f, strength(c, own))
+    return back
+
+
+def attention_of(c, w, p, y, n, facts, eps):
+    h, g, e = sizes_of(c)
+    own = {"rope_type": "default", "original_max_position_embeddings": c["max_position_embeddings"], "rope_theta": c.get("rope_theta", 10000.0)}
+    given = dict(c.get("rope_scaling") or c.get("rope_parameters") or {})
+    if c["model_type"] == "olmo3" and slides(c, n):  # whose scaling is of layers that see all
+        given = {}
+    given["rope_type"] = given.pop("type", given.get("rope_type", "default"))
+    own.update(given)
+    q, k, v = (linear(y, w, p + f"self_attn.{name}_proj") for name in "qkv")
+    if c.get("clip_qkv"):
+        q, k, v = (np.clip(x, -c["clip_qkv"], c["clip_qkv"]) for x in (q, k, v))
+    names = [p + "self_attn." + name for name in facts["head_names"]]
+    both = [q, k]
+    if facts["head_norm"] == "all":
+        both = [normed(x, w, name, facts, eps) for x, name in zip(both, names)]
+    both = [heads_of(x, count) for x, count in zip(both, (h, g))]
+    if facts["head_norm"] == "each":
+        both = [normed(x, w, name, facts, eps) for x, name in zip(both, names)]
+    if facts["head_norm"] == "own":
+        both = [normed(x, w, None, facts, eps) if name is None else
+                normed(x, {"own.weight": w[name + ".weight"][:, None]}, "own", facts, eps) for x, name in zip(both, names)]
+    if is_turned(c, n):
+        part = c.get("partial_rotary_factor", facts["part"])
+        both = [turned(c, x, own, facts["neighbours"], part) for x in both]
+    if facts["head_norm"] == "turned":
+        both = [normed(x, w, name, facts, eps) for x, name in zip(both, names)]
+    q, k = both
+    i, j = np.arange(y.shape[1])[:, None], np.arange(y.shape[1])
+    if c["model_type"] == "ministral3":
+        q = q * (1 + own["llama_4_scaling_beta"] * np.log(1 + np.floor(i / own["original_max_position_embeddings"])))
+    scores = q @ np.repeat(k, h // g, 1).transpose(0, 1, 3, 2) * c.get("attention_multiplier", e ** -0.5)
+    near = c["sliding_window"] if slides(c, n) else y.shape[1]
+    live = softmax(np.where((j <= i) & (i - j < near), scores, -np.inf))
+    return linear(joined(live @ np.repeat(heads_of(v, g), h // g, 1)), w, p + "self_attn." + facts["out"])
+
+
+def mlp_of(c, w, p, x, facts):
+    act, (gate, up, down) = ACTIVATIONS[c["hidden_act"]], facts["mlp"]
+    if gate == up:
+        first, second = np.split(linear(x, w, p + "mlp." + up), 2, -1)
+        inner = act(first) * second
+    elif gate:
+        inner = act(linear(x, w, p + "mlp." + gate)) * linear(x, w, p + "mlp." + up)
+    else:
+        inner = act(linear(x, w, p + "mlp." + up))
+    return linear(inner, w, p + "mlp." + down)
+
+
+def decoder(c, w, ids):
+    facts, eps = facts_of(c), None
+    eps = c.get(facts["eps"], 1e-5)
+    norm = lambda x, name: normed(x, w, name, facts, eps)
+    x = w["model.embed_tokens.weight"][ids] * c.get("embedding_multiplier", 1)
+    share = c.get("residual_multiplier", 1)
+    for n in range(c["num_hidden_layers"]):
+        p = f"model.layers.{n}."
+        before, behind, mlp_before, mlp_behind = (name and p + name for name in facts["places"])
+        y = norm(x, before)
+        a = norm(attention_of(c, w, p, y, n, facts, eps), behind) * share
+        if facts["places"] == ONE:
+            x = x + a + mlp_of(c, w, p, y, facts)
+            continue
+        x = x + a
+        x = x + norm(mlp_of(c, w, p, norm(x, mlp_before), facts), mlp_behind) * share
+    head = w.get("lm_head.weight", w["model.embed_tokens.weight"])
+    scores = norm(x, "model." + facts["last"]) @ head.T + w.get("lm_head.bias", 0)
+    return {"scores": scores * c.get("logit_scale", 1) / c.get("logits_scaling", 1)}
