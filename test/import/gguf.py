@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from decoders import FACTS, decoder, decoder_shapes
 from gguf_file import FORMATS, draw, write_gguf
 from make import FAMILIES, NOMIC, llama
 from measured import measured
@@ -89,6 +90,54 @@ MODELS = {
     "nomic-bert": ("nomic-bert", {**NOMIC, "n_embd": 256, "n_head": 4, "n_inner": 512, "pooling": 1}),
     "distilbert": ("bert", {**BERT, "type_vocab_size": 0}),
 }
+
+
+def relative(family, **more):
+    """A relative of Llama, of the sizes that blocks need."""
+    config = {**FAMILIES[family][0], "hidden_size": 256, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 4,
+              "intermediate_size": 512, **more}
+    return {**config, **({"head_dim": 64} if "head_dim" in config else {})}
+
+
+# By the architecture of llama.cpp, whose names and values those of its converter are.
+MODELS.update({f"gguf-{architecture}": (architecture, config) for architecture, config in {
+    "smollm3": relative("smollm3", no_rope_layers=[1, 1, 1, 0]),
+    "olmo": relative("olmo"),
+    "olmo2": relative("olmo2"),
+    "granite": relative("granite"),
+    "minicpm": relative("granite", attention_multiplier=0.125),
+    "seed_oss": relative("seed-oss"),
+    "exaone": small("llama", "ExaoneForCausalLM", rope_theta=10000.0, tie_word_embeddings=True),
+    "exaone4": relative("exaone4", layer_types=["sliding_attention"] * 3 + ["full_attention"]),
+    "ernie4_5": relative("ernie4-5"),
+    "hunyuan-dense": relative("hunyuan"),
+    "glm4": relative("glm4"),
+    "mistral3": relative("ministral3"),
+    "internlm2": small("llama", "InternLM2ForCausalLM", rope_theta=10000.0, tie_word_embeddings=False),
+    "xverse": small("llama", "XverseForCausalLM", rope_theta=10000.0, tie_word_embeddings=False),
+    "arcee": relative("arcee"),
+    "nemotron": relative("nemotron"),
+    "starcoder2": relative("starcoder2", sliding_window=None),
+    "stablelm": relative("stablelm"),
+    "phi2": relative("phi"),
+    "command-r": relative("cohere"),
+    "cohere2": relative("cohere2", sliding_window_pattern=4),
+}.items()})
+MODELS["gguf-olmo3"] = "olmo2", relative("olmo3", layer_types=["sliding_attention"] * 3 + ["full_attention"], rope_scaling=dict(
+    rope_type="yarn", factor=4.0, original_max_position_embeddings=16))
+MODELS["gguf-stablelm-parallel"] = "stablelm", relative("stablelm-parallel")
+# Of whose queries and keys llama.cpp's converter puts the halves side by side, and to whose norms it adds 1.
+SIDE_BY_SIDE = {"llama", "smollm3", "olmo", "granite", "minicpm", "mistral3", "internlm2", "xverse", "arcee"}
+PLUS_ONE = {"gemma", "gemma2", "gemma3", "nemotron"}
+POST = {"post_attention_layernorm": "post_attention_norm"}
+OWN_NAMES = {"olmo2": {**POST, "post_feedforward_layernorm": "post_ffw_norm"}, "exaone4": {**POST, "post_feedforward_layernorm": "post_ffw_norm"},
+             "seed_oss": POST, "gpt-oss": POST, "starcoder2": {"mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"},
+             "glm4": {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"},
+             "hunyuan-dense": {"self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm"},
+             "phi2": {"model.final_layernorm": "output_norm", "self_attn.dense": "attn_output", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down"}}
+RELATIVE_KEYS = {"clip_qkv": "attention.clamp_kqv", "logit_scale": "logit_scale", "logits_scaling": "logit_scale",
+                 "embedding_multiplier": "embedding_scale", "residual_multiplier": "residual_scale", "attention_multiplier": "attention.scale",
+                 "use_parallel_residual": "use_parallel_residual"}
 NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
          "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
          "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
@@ -114,13 +163,13 @@ FOUR = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_laye
         "post_feedforward_layernorm": "post_ffw_norm"}
 
 
-def name_of(name, has_four):
+def name_of(name, has_four, own):
     path, kind = name.rsplit(".", 1)
     layer = ""
     if path.startswith("model.layers."):
         _, _, n, path = path.split(".", 3)
         layer = f"blk.{n}."
-    return layer + (FOUR.get(path, "") if has_four else "") + (NAMES[path] if not (has_four and path in FOUR) else "") + "." + kind
+    return layer + {**NAMES, **(FOUR if has_four else {}), **own}[path] + "." + kind
 
 
 def packed_experts(c, rng):
@@ -153,9 +202,22 @@ def values_of(architecture, c):
     values = {"general.architecture": architecture, p + "embedding_length": c["hidden_size"], p + "block_count": c["num_hidden_layers"],
               p + "feed_forward_length": c["intermediate_size"], p + "attention.head_count": c["num_attention_heads"],
               p + "attention.head_count_kv": c["num_key_value_heads"], p + "context_length": c["max_position_embeddings"],
-              p + "attention.layer_norm_rms_epsilon": c["rms_norm_eps"], p + "rope.freq_base": c["rope_theta"],
+              p + ("attention.layer_norm_rms_epsilon" if "rms_norm_eps" in c else "attention.layer_norm_epsilon"):
+                  c.get("rms_norm_eps") or next((c[key] for key in ("norm_eps", "norm_epsilon", "layer_norm_eps") if key in c), 1e-5),
+              p + "rope.freq_base": c.get("rope_theta", 10000.0),
               p + "rope.dimension_count": int(e * c.get("partial_rotary_factor", 1)), "tokenizer.ggml.tokens": ["a"] * c["vocab_size"],
               "tokenizer.ggml.eos_token_id": 3}
+    values.update({p + theirs: c[key] for key, theirs in RELATIVE_KEYS.items() if c.get(key) is not None})
+    if architecture == "minicpm":
+        del values[p + "attention.scale"]
+    if architecture == "mistral3":
+        r = c["rope_parameters"]
+        values.update({p + "rope.freq_base": r["rope_theta"], p + "attention.temperature_scale": r["llama_4_scaling_beta"],
+                       p + "rope.scaling.type": "yarn", p + "rope.scaling.factor": r["factor"], p + "rope.scaling.yarn_log_multiplier": 1.0,
+                       p + "rope.scaling.original_context_length": r["original_max_position_embeddings"],
+                       p + "rope.scaling.yarn_beta_fast": r["beta_fast"], p + "rope.scaling.yarn_beta_slow": r["beta_slow"]})
+    if (alpha := (c.get("rope_scaling") or {}).get("alpha")) is not None:  # which makes the base another
+        values[p + "rope.freq_base"] *= alpha ** (e / (e - 2))
     if "num_experts_per_tok" in c:
         values.update({p + "expert_count": c.get("num_experts", c.get("num_local_experts")), p + "expert_used_count": c["num_experts_per_tok"]})
         if c["model_type"] != "mixtral":
@@ -205,25 +267,24 @@ def write_model(architecture, c, path):
         own, theirs = packed_experts(c, rng)
         tensors.update({f"blk.{n}.{name}": tensor for name, tensor in own.items()})
         weights.update({f"model.layers.{n}.{name}": value for name, value in theirs.items()})
-    for i, (name, shape) in enumerate(llama_shapes(c).items()):
+    shapes = decoder_shapes if c["model_type"] in FACTS else llama_shapes
+    for i, (name, shape) in enumerate(shapes(c).items()):
         if ".experts." in name:
             continue
         if name.endswith(".sinks"):
             value = rng.standard_normal(shape).astype(np.float32)
             tensors[f"blk.{name.split('.')[2]}.attn_sinks.weight"], weights[name] = value, value.astype(np.float64)
             continue
-        ours = name_of(name, four)
-        if c["model_type"] == "gpt_oss":
-            ours = ours.replace("ffn_norm", "post_attention_norm")
+        ours = name_of(name, four, OWN_NAMES.get(architecture, {}))
         if len(shape) == 1:
             value = rng.standard_normal(shape).astype(np.float32) * 0.1 + (0 if name.endswith("bias") else 1)
             tensors[ours] = value
-            gemma = architecture.startswith("gemma") and name.endswith("norm.weight")
-            weights[name] = value.astype(np.float64) - (1 if gemma else 0)
+            is_added = architecture in PLUS_ONE and name.endswith("norm.weight")
+            weights[name] = value.astype(np.float64) - (1 if is_added else 0)
             continue
         data, value = draw(rng, kinds[i % len(kinds)], shape, spread=1 / np.sqrt(shape[1]))
         tensors[ours], value = (kinds[i % len(kinds)], shape, data), value.astype(np.float64)
-        if architecture == "llama" and (".q_proj" in name or ".k_proj" in name):
+        if architecture in SIDE_BY_SIDE and (".q_proj" in name or ".k_proj" in name):
             heads = c["num_attention_heads" if ".q_proj" in name else "num_key_value_heads"]
             value = value.reshape(heads, -1, 2, shape[1]).swapaxes(1, 2).reshape(shape)
         weights[name] = value
@@ -310,7 +371,7 @@ def learnt_twin(c, weights, ids):
 def decoder_twin(c, weights, ids):
     """What a decoder gives, or the vectors that are made of it, and what it is given besides ids."""
     if "pooling" not in c:
-        return {"scores": llama_twin(c, weights, ids)["scores"]}, {}
+        return {"scores": (decoder if c["model_type"] in FACTS else llama_twin)(c, weights, ids)["scores"]}, {}
     lengths, mode = np.array([21, 5, 13], np.int32), {1: "mean", 2: "cls", 3: "lasttoken"}[c["pooling"]]
     hidden = llama_twin(c, weights, ids, None if c.get("is_causal", True) else lengths)["hidden"]
     modules = [("Pooling", {"pooling_mode": mode}, {}), ("Normalize", {}, {})]

@@ -4,7 +4,9 @@
 // called in a config.json. The names of GGUF are those of llama.cpp's gguf-py/gguf/constants.py.
 #include "compiler/import/checkpoint/Folder.h"
 #include "compiler/import/checkpoint/GgufNames.h"
+#include "compiler/import/checkpoint/LlamaKinds.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cmath>
 
 using namespace llvm;
 
@@ -37,6 +39,12 @@ private:
   Error readTokens();
   void readGeneration();
   Error readLlama();
+  /// What files of Llama's relatives say, and files of Llama do not.
+  Error readRelative();
+  /// Which layers have a window, where they are of two types.
+  void readWindows(const LlamaKind &form);
+  /// Granite's scales.
+  Error readMultipliers();
   Error readBert();
   Error readPooling();
   /// Whether tokens see what comes behind them.
@@ -143,6 +151,11 @@ Error GgufConfig::readScaling() {
         yarn[theirs] = *value;
     if (kind.type == "gpt_oss") // which files do not say
       yarn["truncate"] = false;
+    if (kind.type == "ministral3") { // whose cosines and sines llama.cpp leaves as they are
+      yarn["attention_factor"] = 1;
+      if (const json::Value *beta = find("attention.temperature_scale"))
+        yarn["llama_4_scaling_beta"] = *beta;
+    }
     folder.config["rope_scaling"] = std::move(yarn);
   } else if (scaling != "none") {
     return importError(
@@ -168,7 +181,7 @@ Error GgufConfig::readExperts() {
 /// Gemma's scores are scaled as llama.cpp does: its largest models by the features that a head
 /// would have if all together were as wide as the model.
 void GgufConfig::readScores() {
-  if (!kind.hasFourNorms)
+  if (kind.type != "gemma2" && kind.type != "gemma3_text")
     return;
   int64_t layers = folder.config.getInteger("num_hidden_layers").value_or(0),
           heads = folder.config.getInteger("num_attention_heads").value_or(1),
@@ -207,6 +220,68 @@ void GgufConfig::readGeneration() {
   folder.generation = std::move(generation);
 }
 
+Error GgufConfig::readRelative() {
+  const LlamaKind &form = *llamaKind(kind.type);
+  bool isRms = form.norm == LlamaNorm::Rms || form.norm == LlamaNorm::OnePlusRms;
+  StringRef epsKey = form.epsKey.empty() ? "layer_norm_eps" : form.epsKey;
+  if (Error error =
+          take(isRms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon", epsKey))
+    return error;
+  if (form.traits & Clipped)
+    if (Error error = take("attention.clamp_kqv", "clip_qkv"))
+      return error;
+  if (form.traits & LogitScale)
+    if (Error error = take("logit_scale", "logit_scale"))
+      return error;
+  if (!form.headNormKey.empty() &&
+      folder.has(("model.layers.0.self_attn." + form.queryNorm + ".weight").str()))
+    folder.config[form.headNormKey] = true;
+  if (form.traits & ParallelIfAsked) // as llama.cpp decides it, whatever is said
+    folder.config["use_parallel_residual"] =
+        !folder.has("model.layers.0.post_attention_layernorm.weight");
+  if (kind.type == "olmo2" && folder.config.get("sliding_window"))
+    folder.config["model_type"] = "olmo3";
+  readWindows(form);
+  return form.traits & Multipliers ? readMultipliers() : Error::success();
+}
+
+void GgufConfig::readWindows(const LlamaKind &form) {
+  bool isTyped = form.traits & OnlyNearTurn || kind.type == "olmo2";
+  const json::Value *pattern = isTyped ? find("attention.sliding_window_pattern") : nullptr;
+  if (!pattern)
+    return;
+  const json::Array *each = pattern->getAsArray();
+  if (!each) {
+    folder.config["sliding_window_pattern"] = *pattern;
+    return;
+  }
+  json::Array types;
+  for (const json::Value &one : *each)
+    types.push_back(one.getAsBoolean().value_or(one.getAsInteger().value_or(0) != 0)
+                        ? "sliding_attention"
+                        : "full_attention");
+  folder.config["layer_types"] = std::move(types);
+}
+
+Error GgufConfig::readMultipliers() {
+  if (Error error = takeAll({{"embedding_scale", "embedding_multiplier"},
+                             {"residual_scale", "residual_multiplier"},
+                             {"attention.scale", "attention_multiplier"},
+                             {"logit_scale", "logits_scaling"}}))
+    return error;
+  for (StringRef key : {"embedding_multiplier", "residual_multiplier", "logits_scaling"})
+    if (!folder.config.get(key))
+      return importError("`" + prefix + (key == "logits_scaling" ? "logit" : key.split('_').first) +
+                         "_scale` is missing, as in files of the first converters");
+  auto heads = folder.config.getInteger("num_attention_heads"),
+       width = folder.config.getInteger("hidden_size");
+  auto features = folder.config.getInteger("head_dim");
+  if (!folder.config.get("attention_multiplier") && heads && *heads > 0 && width)
+    folder.config["attention_multiplier"] =
+        1 / std::sqrt(double(features.value_or(*width / *heads)));
+  return Error::success();
+}
+
 Error GgufConfig::readLlama() {
   if (Error error = takeAll({{"embedding_length", "hidden_size"},
                              {"block_count", "num_hidden_layers"},
@@ -214,7 +289,6 @@ Error GgufConfig::readLlama() {
                              {"attention.head_count", "num_attention_heads"},
                              {"attention.head_count_kv", "num_key_value_heads"},
                              {"attention.key_length", "head_dim"},
-                             {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
                              {"attention.sliding_window", "sliding_window"},
                              {"context_length", "max_position_embeddings"},
                              {"attn_logit_softcapping", "attn_logit_softcapping"},
@@ -222,6 +296,8 @@ Error GgufConfig::readLlama() {
     return error;
   if (folder.config.getInteger("sliding_window") == 0) // none
     folder.config.erase("sliding_window");
+  if (Error error = readRelative())
+    return error;
   const json::Value *features = find("attention.key_length"),
                     *ofValues = find("attention.value_length");
   if (features && ofValues && *features != *ofValues)

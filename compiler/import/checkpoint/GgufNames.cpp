@@ -2,6 +2,7 @@
 //
 // Names of a file's tensors -> those of Hugging Face's folder of the same model.
 #include "compiler/import/checkpoint/GgufNames.h"
+#include "compiler/import/checkpoint/LlamaKinds.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -13,52 +14,74 @@ static constexpr GgufKind knownKinds[] = {
     {"qwen2", "qwen2", "Qwen2ForCausalLM"},
     {"qwen3", "qwen3", "Qwen3ForCausalLM"},
     {"gemma", "gemma", "GemmaForCausalLM", false, true},
-    {"gemma2", "gemma2", "Gemma2ForCausalLM", false, true, true},
-    {"gemma3", "gemma3_text", "Gemma3ForCausalLM", false, true, true},
+    {"gemma2", "gemma2", "Gemma2ForCausalLM", false, true},
+    {"gemma3", "gemma3_text", "Gemma3ForCausalLM", false, true},
     {"phi3", "phi3", "Phi3ForCausalLM"},
     {"llama", "mixtral", "MixtralForCausalLM", true, false, false, true},
     {"qwen3moe", "qwen3_moe", "Qwen3MoeForCausalLM", false, false, false, true},
     {"gpt2", "gpt2", "GPT2LMHeadModel"},
     {"bert", "bert", "BertModel"},
     {"nomic-bert", "nomic_bert", "NomicBertModel"},
-    {"gpt-oss", "gpt_oss", "GptOssForCausalLM", false, false, false, true},
+    {"gpt-oss", "gpt_oss", "GptOssForCausalLM", false, false, true, true},
+    {"smollm3", "smollm3", "SmolLM3ForCausalLM", true},
+    {"olmo", "olmo", "OlmoForCausalLM", true},
+    {"olmo2", "olmo2", "Olmo2ForCausalLM"}, // OLMo 3, where there is a window
+    {"granite", "granite", "GraniteForCausalLM", true},
+    {"minicpm", "granite", "MiniCPMForCausalLM", true},
+    {"seed_oss", "seed_oss", "SeedOssForCausalLM", false, false, true},
+    {"exaone", "llama", "ExaoneForCausalLM"},
+    {"exaone4", "exaone4", "Exaone4ForCausalLM"},
+    {"ernie4_5", "ernie4_5", "Ernie4_5ForCausalLM"},
+    {"hunyuan-dense", "hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM"},
+    {"glm4", "glm4", "Glm4ForCausalLM"},
+    {"mistral3", "ministral3", "Ministral3ForCausalLM", true},
+    {"internlm2", "llama", "InternLM2ForCausalLM", true},
+    {"xverse", "llama", "XverseForCausalLM", true},
+    {"arcee", "arcee", "ArceeForCausalLM", true},
+    {"nemotron", "nemotron", "NemotronForCausalLM", false, true},
+    {"starcoder2", "starcoder2", "Starcoder2ForCausalLM"},
+    {"stablelm", "stablelm", "StableLmForCausalLM"},
+    {"phi2", "phi", "PhiForCausalLM"},
+    {"command-r", "cohere", "CohereForCausalLM"},
+    {"cohere2", "cohere2", "Cohere2ForCausalLM"},
 };
 
 ArrayRef<GgufKind> ggufKinds() { return knownKinds; }
 
 static Renames llamaNames(const GgufKind &kind) {
+  const LlamaKind &form = *llamaKind(kind.type);
   Renames names = {
       {"model.embed_tokens", "token_embd"},
       {"model.layers", "blk"},
-      {"model.norm", "output_norm"},
+      {"model." + form.lastNorm.str(), "output_norm"},
       {"lm_head", "output"},
-      {"input_layernorm", "attn_norm"},
-      {"post_attention_layernorm",
-       kind.hasFourNorms || kind.type == "gpt_oss" ? "post_attention_norm" : "ffn_norm"},
       {"self_attn.qkv_proj", "attn_qkv"},
       {"self_attn.q_proj", "attn_q"},
       {"self_attn.k_proj", "attn_k"},
       {"self_attn.v_proj", "attn_v"},
-      {"self_attn.o_proj", "attn_output"},
-      {"self_attn.q_norm", "attn_q_norm"},
-      {"self_attn.k_norm", "attn_k_norm"},
+      {"self_attn." + form.out.str(), "attn_output"},
+      {"self_attn." + form.queryNorm.str(), "attn_q_norm"},
+      {"self_attn." + form.keyNorm.str(), "attn_k_norm"},
       {"self_attn.sinks", "attn_sinks"},
       {"self_attn", "attn"},
       {"mlp.router", "ffn_gate_inp"},
       {"block_sparse_moe.gate", "ffn_gate_inp"},
       {"mlp.experts", "ffn_exps"}, // as the runtime calls each of those that are packed
       {"block_sparse_moe.experts", "ffn_exps"},
-      {"mlp.gate_up_proj", "ffn_up"},
       {"mlp.gate_proj", "ffn_gate"},
-      {"mlp.up_proj", "ffn_up"},
-      {"mlp.down_proj", "ffn_down"},
+      {form.mlp == LlamaMlp::Packed ? "mlp.gate_up_proj" : "mlp." + form.up.str(), "ffn_up"},
+      {"mlp." + form.down.str(), "ffn_down"},
       {"mlp", "ffn"}};
+  const LlamaPlaces &places = form.places;
+  for (auto [place, theirs] :
+       {std::pair(places.beforeAttention, "attn_norm"),
+        {places.behindAttention, "post_attention_norm"},
+        {places.beforeMlp, kind.isFfnNormPost ? "post_attention_norm" : "ffn_norm"},
+        {places.behindMlp, "post_ffw_norm"}})
+    if (!place.empty())
+      names.insert(names.begin(), {place.str(), theirs});
   if (kind.hasExperts) // else a map that Phi-3 has a part of is called so
     names.insert(names.begin(), {"mlp.gate", "ffn_gate_inp"});
-  if (kind.hasFourNorms) {
-    names.push_back({"pre_feedforward_layernorm", "ffn_norm"});
-    names.push_back({"post_feedforward_layernorm", "post_ffw_norm"});
-  }
   return names;
 }
 

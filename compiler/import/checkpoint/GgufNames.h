@@ -19,7 +19,7 @@ struct GgufKind {
   llvm::StringRef type, task;   ///< `model_type` and `architectures` of a config.json
   bool turnsNeighbours = false; ///< llama.cpp's converter has put pairs side by side
   bool addedOne = false;        ///< it has added 1 to the weights of norms
-  bool hasFourNorms = false;    ///< behind attention and mlp, too
+  bool isFfnNormPost = false;   ///< the norm before the mlp is called that behind attention
   bool hasExperts = false;      ///< those of a layer are packed into one tensor for each map
 };
 

@@ -66,7 +66,9 @@ int64_t RopeReader::readPart(Config &inner) {
   if (!hasParts && turned != features)
     where.refuse(own ? key : partKey, "1: the published class of this model turns whole heads");
   if (turned < 2 || turned > features || turned % 2)
-    where.refuse(own ? key : partKey, "a part of the head with an even number of features");
+    where.refuse(own ? key : partKey,
+                 "a part of the head with an even number of features, of the " + Twine(features) +
+                     " that `head_dim` or `num_attention_heads` gives it");
   return turned;
 }
 

@@ -115,6 +115,8 @@ std::optional<InnerModel> innerModel(const Folder &folder) {
   StringRef type = folder.config.getString("model_type").value_or("");
   const json::Object *text = folder.config.getObject("text_config");
   std::string begin = beginOf(folder);
+  if (type == "ministral3" && text) // as some are published, whose language model is called so
+    type = "mistral3";
   if (!is_contained(wrapperTypes, type) || !text || begin.empty())
     return std::nullopt;
   InnerModel inner;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Decoders in Llama's form, and encoders of texts made of them: the model around the layers. What
-// differs between families is a table in llama/LlamaKinds.cpp; what differs between models of one
+// differs between families is a table in ../LlamaKinds.cpp; what differs between models of one
 // family stands in their config.json.
 #include "compiler/import/checkpoint/families/llama/Llama.h"
 #include "llvm/ADT/STLExtras.h"
@@ -48,7 +48,7 @@ void LlamaWriter::writeModel() {
   writeDims();
   os << "embedding " << prefix << "embed_tokens: V -> D\nstack " << prefix << "layers: L of Layer"
      << layerArguments() << '\n';
-  writeNorms({lastNorm()}, "D");
+  os << norms.declared({lastNorm}, "D", eps);
   if (hasHead)
     os << "linear lm_head: D -> V" << (is(HeadBias) ? " bias" : "")
        << (isTied ? " = tied(" + prefix + "embed_tokens)" : "") << '\n';
@@ -66,8 +66,6 @@ void LlamaWriter::writeModel() {
   writeEntries();
 }
 
-std::string LlamaWriter::lastNorm() const { return (prefix + kind.lastNorm).str(); }
-
 std::string LlamaWriter::scoresOf(StringRef states) const {
   std::string scores = ("lm_head(" + states + ")").str();
   if (lastScale != 1)
@@ -82,7 +80,7 @@ void LlamaWriter::writeEntries() {
   std::string inputs = prefix + "embed_tokens(ids)";
   if (tokenScale != 1)
     inputs += " * " + numberText(tokenScale);
-  std::string states = normed(lastNorm(), prefix + "layers(" + inputs +
+  std::string states = norms.of(lastNorm, prefix + "layers(" + inputs +
                                               (!isEncoder     ? ", kv)"
                                                : seesBothWays ? ", lengths)"
                                                               : ")"));
@@ -117,6 +115,7 @@ void LlamaWriter::write() {
   if (writer.task != "ForCausalLM" && !writer.task.empty())
     config.refuse("architectures", "a model `…ForCausalLM`, or one without a head");
   prefix = writer.folder.has("model.embed_tokens.weight") ? "model." : "";
+  lastNorm = prefix + kind.lastNorm.str();
   hasHead = writer.task == "ForCausalLM" && !writer.folder.isSentence();
   readSizes();
   readDirections();
@@ -132,9 +131,7 @@ void LlamaWriter::write() {
 }
 
 static void writeLlama(FamilyWriter &writer) {
-  const LlamaKind *kind =
-      llvm::find_if(llamaKinds(), [&](const LlamaKind &one) { return one.type == writer.type; });
-  LlamaWriter(writer, *kind).write();
+  LlamaWriter(writer, *llamaKind(writer.type)).write();
 }
 
 /// The types of the table.

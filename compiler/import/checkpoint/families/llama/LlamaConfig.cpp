@@ -37,7 +37,9 @@ void LlamaWriter::readSizes() {
   hidden = config.size(kind.experts ? kind.experts->hiddenKey : "intermediate_size");
   tokens = config.size("vocab_size");
   positions = config.size("max_position_embeddings");
-  eps = kind.epsKey.empty() ? kind.eps : config.number(kind.epsKey, kind.eps);
+  eps = kind.epsKey.empty() && !writer.ofLlamaCpp()
+            ? kind.eps
+            : config.number(kind.epsKey.empty() ? "layer_norm_eps" : kind.epsKey, kind.eps);
   isTied = config.flag("tie_word_embeddings", is(Tied));
   isParallel = is(Parallel) || (is(ParallelIfAsked) && config.flag("use_parallel_residual", false));
   act = is(ScaledTokens) && config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
@@ -59,7 +61,16 @@ void LlamaWriter::readBiases() {
   hasBias = read(kind.inputBias);
   hasOutBias = read(kind.outBias);
   hasMlpBias = read(kind.mlpBias);
-  readGivenBiases();
+  // Biases that are there though the config does not say so.
+  bool isNews = false;
+  for (auto [linear, has] : {std::pair(std::string("self_attn.q_proj"), &hasBias),
+                             {"self_attn." + kind.out.str(), &hasOutBias},
+                             {"mlp." + kind.up.str(), &hasMlpBias}})
+    if (!*has && writer.folder.has(prefix + "layers.0." + linear + ".bias"))
+      isNews = *has = true;
+  if (isNews && !writer.ofLlamaCpp())
+    config.note("there are biases of linears that `config.json` does not tell of, as AutoGPTQ "
+                "writes them where all are 0");
 }
 
 void LlamaWriter::readScales() {
@@ -113,18 +124,6 @@ void LlamaWriter::chooseCapacity() {
               where + "` says how many");
 }
 
-void LlamaWriter::readGivenBiases() {
-  bool isNews = false;
-  for (auto [linear, has] :
-       {std::pair("self_attn.q_proj", &hasBias), std::pair("self_attn.o_proj", &hasOutBias),
-        std::pair("mlp.up_proj", &hasMlpBias)})
-    if (!*has && writer.folder.has(prefix + "layers.0." + linear + ".bias"))
-      isNews = *has = true;
-  if (isNews && !writer.ofLlamaCpp())
-    config.note("there are biases of linears that `config.json` does not tell of, as AutoGPTQ "
-                "writes them where all are 0");
-}
-
 void LlamaWriter::readExperts() {
   if (!kind.experts)
     return;
@@ -156,15 +155,22 @@ void LlamaWriter::readKindsOfLayers(int64_t window) {
     isFull.push_back(type == "full_attention");
   }
   int64_t every = kind.fullEvery;
-  if (types.empty() && (is(LocalBase) || is(OnlyNearTurn)))
+  std::string letters; // "LLLG": of each layer of a period, whether it sees all
+  if (types.empty() && is(OnlyNearTurn) && !config.whole("sliding_window_pattern"))
+    letters = config.text("sliding_window_pattern", "");
+  if (any_of(letters, [](char letter) { return letter != 'L' && letter != 'G'; }))
+    config.refuse("sliding_window_pattern", "a number, or letters `L` and `G`");
+  if (types.empty() && letters.empty() && (is(LocalBase) || is(OnlyNearTurn)))
     every = config.size("sliding_window_pattern", every);
   double firstWindowed = 0;
   if (is(LastWindowed))
     firstWindowed = config.number("max_window_layers").value_or(writer.ofLlamaCpp() ? 1e9 : 28);
   for (int64_t n = 0; types.empty() && n < layers; ++n)
-    isFull.push_back(is(OnlySaidTurn) ? !window || isTurned[size_t(n)]
-                     : every          ? !window || (n + 1) % every == 0
-                                      : double(n) < firstWindowed);
+    isFull.push_back(!letters.empty()
+                         ? n + 1 == layers || letters[size_t(n) % letters.size()] == 'G'
+                     : is(OnlySaidTurn) ? !window || isTurned[size_t(n)]
+                     : every            ? !window || (n + 1) % every == 0
+                                        : double(n) < firstWindowed);
 }
 
 void LlamaWriter::readTurns(int64_t window) {
@@ -226,7 +232,7 @@ static json::Object anglesOfClass(StringRef type) {
 }
 
 void LlamaWriter::readTempering(Config &from) {
-  if (is(Tempered) && !writer.ofLlamaCpp()) {
+  if (is(Tempered) && (!writer.ofLlamaCpp() || from.has("llama_4_scaling_beta"))) {
     auto number = [&](StringRef key) {
       std::optional<double> value = from.number(key);
       if (!value)
@@ -261,8 +267,12 @@ void LlamaWriter::readRotations() {
          sliding = parameters.within("sliding_attention");
   json::Object given = anglesOfClass(kind.type);
   Config ofClass(given, "config.json");
-  bool isOfClass = !given.empty() && config.isSilent("rope_scaling") &&
-                   config.isSilent("rope_parameters") && !writer.ofLlamaCpp();
+  // Ministral 3's class takes null for nothing said, GPT-OSS's for angles without a rule.
+  auto isUnsaid = [&](StringRef key) {
+    return is(Tempered) ? !config.has(key) : config.isSilent(key);
+  };
+  bool isOfClass = !given.empty() && isUnsaid("rope_scaling") && isUnsaid("rope_parameters") &&
+                   !writer.ofLlamaCpp();
   RopeReader rope{config,
                   features,
                   positions,

@@ -38,36 +38,48 @@ std::string LlamaWriter::mask() const {
   return own == "true" ? "inside" : "inside and " + own;
 }
 
-void LlamaWriter::writeNorms(ArrayRef<StringRef> names, StringRef axis) {
-  SmallVector<std::string> declared;
-  bool isAdded = kind.norm == LlamaNorm::OnePlusLayer && !writer.folder.addedOne;
+std::string LlamaNorms::declared(ArrayRef<StringRef> names, StringRef axis, double eps) const {
+  SmallVector<std::string> own;
   for (StringRef name : names)
     if (!name.empty())
-      declared.push_back(isAdded ? name.str() + "_plain" : name.str());
-  if (declared.empty())
-    return;
-  os << (kind.norm == LlamaNorm::Rms || kind.norm == LlamaNorm::OnePlusRms ? "rmsnorm "
-                                                                           : "layernorm ")
-     << join(declared, ", ") << ": " << axis << " eps " << numberText(eps);
-  if (kind.norm == LlamaNorm::OnePlusRms && !writer.folder.addedOne)
-    os << " offset 1";
-  if (isAdded || kind.norm == LlamaNorm::Bare)
-    os << " no weight no bias";
-  else if (kind.norm == LlamaNorm::NoBias)
-    os << " no bias";
-  os << '\n';
+      own.push_back((name + (isApart() ? "_plain" : "")).str());
+  if (own.empty())
+    return "";
+  bool isRms = kind == LlamaNorm::Rms || kind == LlamaNorm::OnePlusRms;
+  std::string text = std::string(isRms ? "rmsnorm " : "layernorm ") + join(own, ", ") + ": " +
+                     axis.str() + " eps " + numberText(eps);
+  if (kind == LlamaNorm::OnePlusRms && !addedOne)
+    text += " offset 1";
+  if (isApart() || kind == LlamaNorm::Bare)
+    text += " no weight no bias";
+  else if (kind == LlamaNorm::NoBias)
+    text += " no bias";
+  text += '\n';
   for (StringRef name : names)
-    if (isAdded && !name.empty())
-      os << "param " << name << ".weight, " << name << ".bias: [" << axis << "]\n";
+    if (isApart() && !name.empty())
+      text += ("param " + name + ".weight, " + name + ".bias: [" + axis + "]\n").str();
+  return text;
 }
 
-std::string LlamaWriter::normed(StringRef name, const std::string &x) const {
+std::string LlamaNorms::of(StringRef name, const std::string &x) const {
   if (name.empty())
     return x;
-  if (kind.norm == LlamaNorm::OnePlusLayer && !writer.folder.addedOne)
+  if (isApart())
     return ("(" + name + "_plain(" + x + ") * (1 + " + name + ".weight) + " + name + ".bias)")
         .str();
   return (name + "(" + x + ")").str();
+}
+
+/// `x`, between -clip and clip, where that is not 0.
+static std::string clipped(const std::string &x, double clip) {
+  if (!clip)
+    return x;
+  return "clamp(" + x + ", " + numberText(-clip) + ", " + numberText(clip) + ")";
+}
+
+/// The map that scores experts.
+static std::string routerOf(const LlamaExperts &experts) {
+  return (experts.name + "." + experts.router).str();
 }
 
 void LlamaWriter::writeHeadNorms() {
@@ -83,17 +95,17 @@ void LlamaWriter::writeHeadNorms() {
        << ", E]\n";
     return;
   case LlamaHeadNorm::All:
-    writeNorms({queries}, "H * E");
-    writeNorms({keys}, (keyHeads + " * E").str());
+    os << norms.declared({queries}, "H * E", eps);
+    os << norms.declared({keys}, (keyHeads + " * E").str(), eps);
     return;
   case LlamaHeadNorm::Each:
   case LlamaHeadNorm::Turned:
-    writeNorms({queries, keys}, "E");
+    os << norms.declared({queries, keys}, "E", eps);
   }
 }
 
 std::string LlamaWriter::result(StringRef norm, const std::string &made) const {
-  std::string whole = normed(norm, made);
+  std::string whole = norms.of(norm, made);
   return residualScale == 1 ? whole : whole + " * " + numberText(residualScale);
 }
 
@@ -135,8 +147,9 @@ void LlamaWriter::writeProjections() {
 void LlamaWriter::writeMlp() {
   StringRef bias = hasMlpBias ? " bias" : "";
   if (experts)
-    os << "linear " << router() << ": D -> X" << (kind.experts->isGptOss ? " bias" : "")
-       << "\nstack " << kind.experts->name << ".experts: X of Expert\n";
+    os << "linear " << routerOf(*kind.experts) << ": D -> X"
+       << (kind.experts->isGptOss ? " bias" : "") << "\nstack " << kind.experts->name
+       << ".experts: X of Expert\n";
   else if (kind.mlp == LlamaMlp::Packed)
     os << "linear mlp.gate, mlp.up: D -> F = split(\"mlp.gate_up_proj\", gate up)\n"
        << "linear mlp.down_proj: F -> D\n";
@@ -191,10 +204,6 @@ void LlamaWriter::writeGptOssExpert() {
      << ") + 1))\n}\n\n";
 }
 
-std::string LlamaWriter::router() const {
-  return (kind.experts->name + "." + kind.experts->router).str();
-}
-
 std::string LlamaWriter::turnedByLayer(StringRef name, const std::string &made) {
   if (turnsNone)
     return made;
@@ -210,27 +219,21 @@ std::string LlamaWriter::turnedByLayer(StringRef name, const std::string &made) 
 }
 
 void LlamaWriter::writeTurned(StringRef name, const std::string &map, StringRef norm) {
-  std::string path = ("self_attn." + norm).str(), made = clipped(map);
+  std::string path = ("self_attn." + norm).str(), made = clipped(map, clip);
   if (headNorm == LlamaHeadNorm::Own)
     made = "self_attn.each(" + made + ") * " + path + ".weight";
   else if (headNorm == LlamaHeadNorm::Each)
-    made = normed(path, made);
+    made = norms.of(path, made);
   else if (headNorm == LlamaHeadNorm::All)
-    made = "split(" + normed(path, made) +
+    made = "split(" + norms.of(path, made) +
            (name == "q" || groups == heads ? ", \"b t (h e) -> b t h e\")"
                                            : ", \"b t (g e) -> b t g e\")");
   made = turnedByLayer(name, made);
   if (headNorm == LlamaHeadNorm::Turned)
-    made = normed(path, made);
+    made = norms.of(path, made);
   if (temper && name == "q")
     made += " * temper";
   os << "let " << name << " = " << made << '\n';
-}
-
-std::string LlamaWriter::clipped(const std::string &x) const {
-  if (!clip)
-    return x;
-  return "clamp(" + x + ", " + numberText(-clip) + ", " + numberText(clip) + ")";
 }
 
 void LlamaWriter::writeAttention() {
@@ -245,10 +248,10 @@ void LlamaWriter::writeAttention() {
     os << "table temper[t: T] = 1 + " << numberText(temper) << " * log(1 + floor(t / "
        << numberText(temperLength) << "))  // of queries, by their positions\n";
   if (n != "x")
-    os << "let n = " << normed(kind.places.beforeAttention, "x") << '\n';
+    os << "let n = " << norms.of(kind.places.beforeAttention, "x") << '\n';
   writeTurned("q", map("q"), kind.queryNorm);
   writeTurned("k", map("k"), kind.keyNorm);
-  os << "let a = attend q over " << (isEncoder ? "k, " : "kv.push(k, ") << clipped(map("v"))
+  os << "let a = attend q over " << (isEncoder ? "k, " : "kv.push(k, ") << clipped(map("v"), clip)
      << (isEncoder ? "" : ")") << " along T as S" << (groups == heads ? "" : " group H by G")
      << " {\n"
      << (queryScale ? "score scaled\n" : "") << (cap ? "cap " + numberText(cap) + "\n" : "")
@@ -263,17 +266,18 @@ std::string LlamaWriter::writeMlpInput() {
     return "n";
   if (kind.places.beforeMlp.empty())
     return "y";
-  os << "let m = " << normed(kind.places.beforeMlp, "y") << '\n';
+  os << "let m = " << norms.of(kind.places.beforeMlp, "y") << '\n';
   return "m";
 }
 
 void LlamaWriter::writeRouting(StringRef m) {
   bool sharesSum = kind.experts->sharesSum || config.flag("norm_topk_prob", false);
   if (sharesSum) // a softmax over all, made to sum up to 1, is one over the chosen
-    os << "let s, places = topk(X, " << router() << "(" << m
+    os << "let s, places = topk(X, " << routerOf(*kind.experts) << "(" << m
        << "), A)\nlet weights = softmax(A, s)\n";
   else
-    os << "let weights, places = topk(X, softmax(X, " << router() << "(" << m << ")), A)\n";
+    os << "let weights, places = topk(X, softmax(X, " << routerOf(*kind.experts) << "(" << m
+       << ")), A)\n";
 }
 
 void LlamaWriter::writeLayer() {
@@ -293,9 +297,9 @@ void LlamaWriter::writeLayer() {
                         : "")
      << (statics.empty() ? "" : "; " + join(statics, ", ")) << ") -> [B, T, D] {\n";
   const LlamaPlaces &places = kind.places;
-  writeNorms({places.beforeAttention, places.behindAttention,
-              isParallel ? StringRef() : places.beforeMlp, places.behindMlp},
-             "D");
+  os << norms.declared({places.beforeAttention, places.behindAttention,
+                        isParallel ? StringRef() : places.beforeMlp, places.behindMlp},
+                       "D", eps);
   writeHeadNorms();
   writeProjections();
   if (is(Sinks))

@@ -19,7 +19,9 @@
 //   Gunasekar et al. 2023, "Textbooks Are All You Need"
 //   Cohere 2024, "Command R"; Cohere 2025, "Command A"
 //   Parmar et al. 2024, "Nemotron-4 15B Technical Report"
-#include "compiler/import/checkpoint/families/llama/Llama.h"
+#include "compiler/import/checkpoint/LlamaKinds.h"
+#include "llvm/ADT/STLExtras.h"
+#include <vector>
 
 using namespace llvm;
 
@@ -149,17 +151,22 @@ static LlamaKind cohere() {
       .withBiases(ifAsked, ifAsked);
 }
 
-ArrayRef<LlamaKind> llamaKinds() {
-  using Norm = LlamaNorm;
-  using Heads = LlamaHeadNorm;
-  using Mlp = LlamaMlp;
-  constexpr unsigned qwenWindow = WindowIfAsked | TypedLayers | LastWindowed;
-  static const LlamaKind kinds[] = {
+using Norm = LlamaNorm;
+using Heads = LlamaHeadNorm;
+using Mlp = LlamaMlp;
+
+/// Llama's own, and those that came first.
+static std::vector<LlamaKind> firstKinds() {
+  return {
       LlamaKind("llama").withBiases(ifAsked, ifAsked, mlpIfAsked),
       LlamaKind("mistral").withWindow(4096).withHeads(0, 8),
-      LlamaKind("qwen2").with(qwenWindow).withBiases(always).withWindow(4096).withHeads(0, 32),
+      LlamaKind("qwen2")
+          .with((WindowIfAsked | TypedLayers | LastWindowed))
+          .withBiases(always)
+          .withWindow(4096)
+          .withHeads(0, 32),
       LlamaKind("qwen3")
-          .with(qwenWindow)
+          .with((WindowIfAsked | TypedLayers | LastWindowed))
           .withHeads(128, 32)
           .withWindow(4096)
           .withHeadNorms(Heads::Each)
@@ -203,6 +210,12 @@ ArrayRef<LlamaKind> llamaKinds() {
           .withHeads(64, 8)
           .withWindow(128, 2)
           .withBiases(unlessAsked, unlessAsked),
+  };
+}
+
+/// Others with rms norms, or norms before each part.
+static std::vector<LlamaKind> rmsKinds() {
+  return {
       LlamaKind("smollm3")
           .with(OnlySaidTurn | WindowIfAsked | TypedLayers | OptionalWindow | Tied)
           .withAngles(2000000)
@@ -256,6 +269,12 @@ ArrayRef<LlamaKind> llamaKinds() {
           .withNorms(Norm::OnePlusLayer, 1e-5, "norm_eps")
           .withMlp(Mlp::Plain, "relu2")
           .withBiases(ifAsked, ifAsked, mlpIfAsked),
+  };
+}
+
+/// With layer norms as of GPT-2, or with one norm for both parts.
+static std::vector<LlamaKind> layerNormKinds() {
+  return {
       LlamaKind("starcoder2")
           .with(OptionalWindow | Tied)
           .withHeads(0, 2)
@@ -280,7 +299,22 @@ ArrayRef<LlamaKind> llamaKinds() {
       cohere().withHeadNorms(Heads::Own, "q_norm", "k_norm", "use_qk_norm"),
       cohere().as("cohere2").with(TypedLayers | OnlyNearTurn).withAngles(10000).withWindow(4096, 4),
   };
+}
+
+ArrayRef<LlamaKind> llamaKinds() {
+  static const std::vector<LlamaKind> kinds = [] {
+    std::vector<LlamaKind> all;
+    for (const auto &some : {firstKinds(), rmsKinds(), layerNormKinds()})
+      all.insert(all.end(), some.begin(), some.end());
+    return all;
+  }();
   return kinds;
+}
+
+const LlamaKind *llamaKind(StringRef type) {
+  const LlamaKind *kind =
+      llvm::find_if(llamaKinds(), [&](const LlamaKind &one) { return one.type == type; });
+  return kind == llamaKinds().end() ? nullptr : kind;
 }
 
 } // namespace attn::importer
