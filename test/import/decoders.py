@@ -4,7 +4,8 @@ row for each: the norms before attention, behind it, before the mlp and behind t
 queries, keys and values, of the output and of the mlp; the mlp's tensors; which pairs of features turn."""
 import numpy as np
 
-from numpy_layers import ACTIVATIONS, frequencies, heads_of, joined, linear, rotate, softmax, strength
+from numpy_layers import ACTIVATIONS, frequencies, heads_of, joined, linear, rotate, sigmoid, softmax, strength
+from text_models import experts
 
 ACTIVATIONS["relu2"] = lambda x: np.maximum(x, 0) ** 2
 BEFORE = ("input_layernorm", None, "post_attention_layernorm", None)
@@ -34,6 +35,8 @@ FACTS = {
     "stablelm": dict(norm="layer", eps="layer_norm_eps", biases=("use_qkv_bias", False, False), part=0.25),
     "phi": dict(norm="layer", eps="layer_norm_eps", places=ONE, mlp=(None, "fc1", "fc2"), biases=(True,) * 3, part=0.5, head_norm="qk_layernorm",
                 head_names=("q_layernorm", "k_layernorm"), out="dense", last="final_layernorm"),
+    "olmoe": dict(head_norm="all", biases=(OF, OF, False)),
+    "qwen2_moe": dict(biases=("qkv_bias", False, False)),
     "cohere": dict(norm="no bias", eps="layer_norm_eps", places=ONE, neighbours=True, biases=(OF, OF, False), head_norm="use_qk_norm"),
     "cohere2": dict(norm="no bias", eps="layer_norm_eps", places=ONE, neighbours=True, biases=(OF, OF, False)),
 }
@@ -42,7 +45,7 @@ FACTS = {
 def facts_of(c):
     facts = {"places": BEFORE, "norm": "rms", "eps": "rms_norm_eps", "head_norm": None, "head_names": ("q_norm", "k_norm"),
              "biases": (False,) * 3, "mlp": GATED, "neighbours": False, "out": "o_proj", "last": "norm", "part": 1, **FACTS[c["model_type"]]}
-    facts["biases"] = [bias if isinstance(bias, bool) else c[bias] for bias in facts["biases"]]
+    facts["biases"] = [bias if isinstance(bias, bool) else c.get(bias, bias == "qkv_bias") for bias in facts["biases"]]
     if facts["head_norm"] in ("qk_layernorm", "use_qk_norm"):
         facts["head_norm"] = {"phi": "each", "cohere": "own"}[c["model_type"]] if c.get(facts["head_norm"]) else None
     if c.get("use_parallel_residual"):
@@ -80,6 +83,16 @@ def decoder_shapes(c):
                 add_norm(p + "self_attn." + norm, *{"all": (heads * e,), "own": (heads, e)}.get(facts["head_norm"], (e,)))
         add(p + "self_attn." + facts["out"], d, h * e, bias=facts["biases"][1])
         gate, up, down = facts["mlp"]
+        if "num_experts_per_tok" in c:
+            add(p + "mlp.gate", c["num_experts"], d)
+            wide = c.get("moe_intermediate_size", f)
+            for own, width in [(f"experts.{x}", wide) for x in range(c["num_experts"])] + [
+                    ("shared_expert", c.get("shared_expert_intermediate_size"))] * ("shared_expert_intermediate_size" in c):
+                for name, *shape in (("gate_proj", width, d), ("up_proj", width, d), ("down_proj", d, width)):
+                    add(f"{p}mlp.{own}.{name}", *shape)
+            if "shared_expert_intermediate_size" in c:
+                add(p + "mlp.shared_expert_gate", 1, d)
+            continue
         if gate == up:
             add(p + "mlp." + up, 2 * f, d)
         else:
@@ -143,12 +156,12 @@ def attention_of(c, w, p, y, n, facts, eps):
     given["rope_type"] = given.pop("type", given.get("rope_type", "default"))
     own.update(given)
     q, k, v = (linear(y, w, p + f"self_attn.{name}_proj") for name in "qkv")
-    if c.get("clip_qkv"):
-        q, k, v = (np.clip(x, -c["clip_qkv"], c["clip_qkv"]) for x in (q, k, v))
     names = [p + "self_attn." + name for name in facts["head_names"]]
     both = [q, k]
     if facts["head_norm"] == "all":
         both = [normed(x, w, name, facts, eps) for x, name in zip(both, names)]
+    if c.get("clip_qkv"):  # of OLMoE behind the norms
+        *both, v = (np.clip(x, -c["clip_qkv"], c["clip_qkv"]) for x in (*both, v))
     both = [heads_of(x, count) for x, count in zip(both, (h, g))]
     if facts["head_norm"] == "each":
         both = [normed(x, w, name, facts, eps) for x, name in zip(both, names)]
@@ -172,6 +185,12 @@ def attention_of(c, w, p, y, n, facts, eps):
 
 def mlp_of(c, w, p, x, facts):
     act, (gate, up, down) = ACTIVATIONS[c["hidden_act"]], facts["mlp"]
+    if "num_experts_per_tok" in c:
+        total, own = experts(c, w, p, x, act), p + "mlp.shared_expert"
+        if own + "_gate.weight" in w:
+            inner = act(linear(x, w, own + ".gate_proj")) * linear(x, w, own + ".up_proj")
+            total = total + sigmoid(linear(x, w, own + "_gate")) * linear(inner, w, own + ".down_proj")
+        return total
     if gate == up:
         first, second = np.split(linear(x, w, p + "mlp." + up), 2, -1)
         inner = act(first) * second

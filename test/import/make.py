@@ -261,6 +261,10 @@ FAMILIES.update({
     "olmo2": relative("olmo2", "Olmo2", attention_bias=False),
     "olmo3": relative("olmo3", "Olmo3", attention_bias=False, **NEAR, rope_scaling=dict(
         rope_type="yarn", factor=4.0, original_max_position_embeddings=16, attention_factor=1.2, beta_fast=8.0, beta_slow=1.0)),
+    "olmoe": relative("olmoe", "Olmoe", attention_bias=False, clip_qkv=0.9, num_experts=6, num_experts_per_tok=3, norm_topk_prob=False),
+    "qwen2-moe": relative("qwen2_moe", "Qwen2Moe", num_experts=6, num_experts_per_tok=3, moe_intermediate_size=24, norm_topk_prob=False,
+                          shared_expert_intermediate_size=56, qkv_bias=True, use_sliding_window=True, sliding_window=6, max_window_layers=1,
+                          layer_types=["sliding_attention", "full_attention", "full_attention", "full_attention"]),
     "granite": relative("granite", "Granite", attention_bias=False, mlp_bias=False, attention_multiplier=0.2, embedding_multiplier=2.0,
                         residual_multiplier=0.6, logits_scaling=3.0, tie_word_embeddings=True),
     "seed-oss": relative("seed_oss", "SeedOss", head_dim=12, attention_bias=True, attention_out_bias=False, mlp_bias=False),

@@ -24,6 +24,13 @@ DECODERS = {
         layer_types=["sliding_attention", "sliding_attention", "sliding_attention", "full_attention"] * 8, rope_scaling=dict(
             attention_factor=1.2079441541679836, beta_fast=32.0, beta_slow=1.0, factor=8.0, original_max_position_embeddings=8192,
             rope_type="yarn")), 7298011136),
+    "allenai/OLMoE-1B-7B-0924": (config(
+        "olmoe", "Olmoe", 2048, 16, 16, 16, 1024, 50304, 4096, attention_bias=False, clip_qkv=None, norm_topk_prob=False, num_experts=64,
+        num_experts_per_tok=8, output_router_logits=False, rms_norm_eps=1e-5, rope_theta=10000.0, router_aux_loss_coef=0.01), 6919161856),
+    "Qwen/Qwen1.5-MoE-A2.7B": (config(
+        "qwen2_moe", "Qwen2Moe", 2048, 24, 16, 16, 5632, 151936, 8192, decoder_sparse_step=1, max_window_layers=21, moe_intermediate_size=1408,
+        norm_topk_prob=False, num_experts=60, num_experts_per_tok=4, output_router_logits=False, rms_norm_eps=1e-6, rope_theta=1000000.0,
+        router_aux_loss_coef=0.001, shared_expert_intermediate_size=5632, sliding_window=32768, use_sliding_window=False), 14315784192),
     "ibm-granite/granite-3.1-2b-instruct": (config(
         "granite", "Granite", 2048, 40, 32, 8, 8192, 49155, 131072, **BARE, rms_norm_eps=1e-5, rope_theta=5000000.0, rope_scaling=None,
         attention_multiplier=0.015625, embedding_multiplier=12.0, logits_scaling=8.0, residual_multiplier=0.22, tie_word_embeddings=True),

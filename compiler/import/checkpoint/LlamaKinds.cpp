@@ -10,6 +10,7 @@
 //   Jiang et al. 2024, "Mixtral of Experts"
 //   OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model Card"
 //   Bakouch et al. 2025, "SmolLM3: smol, multilingual, long-context reasoner"
+//   Muennighoff et al. 2024, "OLMoE"; Qwen Team 2024, "Qwen1.5-MoE"
 //   Groeneveld et al. 2024, "OLMo"; OLMo Team 2024, "2 OLMo 2 Furious"; 2025, "Olmo 3"
 //   Granite Team 2024, "Granite 3.0 Language Models"
 //   LG AI Research 2025, "EXAONE 4.0"; Baidu 2025, "ERNIE 4.5 Technical Report"
@@ -102,6 +103,20 @@ constexpr LlamaExperts qwenExperts = {
 constexpr LlamaExperts ossExperts = {
     "mlp", "gate", "up",    "down_proj", "num_local_experts", "intermediate_size",
     true,  true,   "router"};
+
+constexpr LlamaExperts olmoExperts = {"mlp",         "gate_proj",         "up_proj", "down_proj",
+                                      "num_experts", "intermediate_size", false};
+constexpr LlamaExperts sharedExperts = {"mlp",
+                                        "gate_proj",
+                                        "up_proj",
+                                        "down_proj",
+                                        "num_experts",
+                                        "moe_intermediate_size",
+                                        false,
+                                        false,
+                                        "gate",
+                                        "shared_expert",
+                                        "shared_expert_intermediate_size"};
 
 constexpr LlamaPlaces fourPlaces = {"input_layernorm", "post_attention_layernorm",
                                     "pre_feedforward_layernorm", "post_feedforward_layernorm"},
@@ -224,6 +239,18 @@ static std::vector<LlamaKind> rmsKinds() {
       LlamaKind("olmo").with(Clipped).withNorms(Norm::Bare, 1e-5, "").withBiases(ifAsked, ifAsked),
       olmo2(),
       olmo2().as("olmo3").with(TypedLayers | FullScaling).withAngles(500000).withWindow(4096, 4),
+      LlamaKind("olmoe")
+          .with(Clipped)
+          .withExperts(olmoExperts)
+          .withNorms(Norm::Rms)
+          .withHeadNorms(Heads::All)
+          .withBiases(ifAsked, ifAsked),
+      LlamaKind("qwen2_moe")
+          .with(WindowIfAsked | TypedLayers | FirstWindowed)
+          .withExperts(sharedExperts)
+          .withHeads(0, 16)
+          .withWindow(4096, 2)
+          .withBiases({"qkv_bias", true}),
       LlamaKind("granite").with(Multipliers).withBiases(ifAsked, ifAsked, mlpIfAsked),
       LlamaKind("seed_oss")
           .withHeads(128, 8)

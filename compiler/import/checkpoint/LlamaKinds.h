@@ -35,6 +35,7 @@ enum LlamaTrait : unsigned {
   Tempered = 1 << 19,        ///< queries grow with their positions, by llama_4_scaling_beta
   HeadBias = 1 << 20,        ///< scores of tokens have a bias
   AlphaBase = 1 << 21,       ///< `alpha` of the type `dynamic` makes the base another
+  FirstWindowed = 1 << 24,   ///< a window only before layer max_window_layers
   FullScaling = 1 << 22,     ///< rope_scaling is of the layers that see all
 };
 
@@ -82,6 +83,8 @@ struct LlamaExperts {
   bool sharesSum;                  ///< the weights of the chosen sum up to 1, whatever is said
   bool isGptOss = false;           ///< gate and up in one tensor, row by row; both are clamped
   llvm::StringRef router = "gate"; ///< what scores them
+  llvm::StringRef shared = "";     ///< an expert of all rows, weighted by the map `SHARED_gate`
+  llvm::StringRef sharedKey = "";  ///< how wide that is
 };
 
 /// A family, with the published class's defaults of what a config may leave out. A row of the table

@@ -19,6 +19,8 @@ void LlamaWriter::writeDims() {
      << "features of a head, layers, feed-forward, tokens\n";
   if (experts)
     os << "dim X = " << experts << ", A = " << chosen << "  // experts, those of a row\n";
+  if (sharedHidden)
+    os << "dim I = " << sharedHidden << ", U = 1  // feed-forward of the expert of all rows\n";
   int64_t shortLength = std::max(rotation.shortLength, windowed.shortLength);
   if (shortLength)
     os << "dim C = " << capacity << "  // positions; angles change where these are more than "

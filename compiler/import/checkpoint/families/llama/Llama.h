@@ -75,10 +75,10 @@ private:
   void writeLayer();
   void writeAttention();
   void writeProjections();
-  void writeTable(const Rotation &own, llvm::StringRef name, llvm::StringRef turned);
   void writeMlp();
   /// What the feed-forward makes of `x`.
   std::string mlpOf(llvm::StringRef x);
+  void writeExperts();
   void writeExpert();
   void writeGptOssExpert();
   void writeHeadNorms();
@@ -110,7 +110,8 @@ private:
   LlamaNorms norms;
   std::string prefix, lastNorm;
   int64_t width = 0, heads = 0, groups = 0, features = 0, layers = 0, hidden = 0, tokens = 0,
-          positions = 0, capacity = 0, experts = 0, chosen = 0;
+          positions = 0, capacity = 0, experts = 0, chosen = 0,
+          sharedHidden = 0; ///< of the expert of all rows; 0: there is none
   /// How many positions back, and ahead where tokens see both ways, a layer with a window sees; 0
   /// where there is none, or it hides nothing.
   int64_t reach = 0;

@@ -132,6 +132,8 @@ void LlamaWriter::readExperts() {
   experts = config.size(config.has(count) ? count : config.has(newer) ? newer : count);
   if (config.has(newer) && config.size(newer) != experts)
     config.refuse(newer, Twine(experts) + ", which is `" + count + "`");
+  if (!kind.experts->shared.empty())
+    sharedHidden = config.size(kind.experts->sharedKey);
   chosen = config.size("num_experts_per_tok");
   if (chosen > experts)
     config.refuse("num_experts_per_tok", "at most " + Twine(experts) + ", the number of experts");
@@ -163,13 +165,14 @@ void LlamaWriter::readKindsOfLayers(int64_t window) {
   if (types.empty() && letters.empty() && (is(LocalBase) || is(OnlyNearTurn)))
     every = config.size("sliding_window_pattern", every);
   double firstWindowed = 0;
-  if (is(LastWindowed))
+  if (is(LastWindowed) || is(FirstWindowed))
     firstWindowed = config.number("max_window_layers").value_or(writer.ofLlamaCpp() ? 1e9 : 28);
   for (int64_t n = 0; types.empty() && n < layers; ++n)
     isFull.push_back(!letters.empty()
                          ? n + 1 == layers || letters[size_t(n) % letters.size()] == 'G'
                      : is(OnlySaidTurn) ? !window || isTurned[size_t(n)]
-                     : every            ? !window || (n + 1) % every == 0
+                     : every            ? !window || (n + 1) % every == 0 ||
+                                              (is(FirstWindowed) && double(n) >= firstWindowed)
                                         : double(n) < firstWindowed);
 }
 

@@ -115,10 +115,6 @@ std::string LlamaWriter::turned(StringRef what, const Rotation &own, StringRef t
                      table, own.turned != this->features ? features : "");
 }
 
-void LlamaWriter::writeTable(const Rotation &own, StringRef name, StringRef turned) {
-  os << own.tableLine(name, own.turned == features ? "E" : turned);
-}
-
 void LlamaWriter::writeProjections() {
   StringRef bias = hasBias ? " bias" : "", outBias = hasOutBias ? " bias" : "",
             keyHeads = groups == heads ? "H" : "G";
@@ -147,10 +143,8 @@ void LlamaWriter::writeProjections() {
 void LlamaWriter::writeMlp() {
   StringRef bias = hasMlpBias ? " bias" : "";
   if (experts)
-    os << "linear " << routerOf(*kind.experts) << ": D -> X"
-       << (kind.experts->isGptOss ? " bias" : "") << "\nstack " << kind.experts->name
-       << ".experts: X of Expert\n";
-  else if (kind.mlp == LlamaMlp::Packed)
+    return writeExperts();
+  if (kind.mlp == LlamaMlp::Packed)
     os << "linear mlp.gate, mlp.up: D -> F = split(\"mlp.gate_up_proj\", gate up)\n"
        << "linear mlp.down_proj: F -> D\n";
   else
@@ -158,9 +152,32 @@ void LlamaWriter::writeMlp() {
        << ": D -> F" << bias << "\nlinear mlp." << kind.down << ": F -> D" << bias << '\n';
 }
 
+void LlamaWriter::writeExperts() {
+  os << "linear " << routerOf(*kind.experts) << ": D -> X"
+     << (kind.experts->isGptOss ? " bias" : "") << "\nstack " << kind.experts->name
+     << ".experts: X of Expert\n";
+  if (!sharedHidden)
+    return;
+  std::string path = (kind.experts->name + "." + kind.experts->shared).str();
+  os << "linear " << path << "_gate: D -> U\nlinear " << path << ".gate_proj, " << path
+     << ".up_proj: D -> I\nlinear " << path << ".down_proj: I -> D\n";
+}
+
+/// What the expert of all rows makes of `x`.
+static std::string sharedOf(Config &config, const LlamaKind &kind, StringRef act, StringRef x) {
+  std::string path = (kind.experts->name + "." + kind.experts->shared).str(),
+              of = "(" + x.str() + ")";
+  return "sum(U, sigmoid(" + path + "_gate" + of + ")) * " + path + ".down_proj(" +
+         activation(config, act, kind.act, path + ".gate_proj" + of) + " * " + path + ".up_proj" +
+         of + ")";
+}
+
 std::string LlamaWriter::mlpOf(StringRef x) {
-  if (experts)
-    return ("route(" + kind.experts->name + ".experts, " + x + ", places, weights)").str();
+  if (experts) {
+    std::string routed =
+        ("route(" + kind.experts->name + ".experts, " + x + ", places, weights)").str();
+    return sharedHidden ? routed + " + " + sharedOf(config, kind, act, x) : routed;
+  }
   bool isPacked = kind.mlp == LlamaMlp::Packed, isPlain = kind.mlp == LlamaMlp::Plain;
   std::string up = isPacked ? "mlp.up" : ("mlp." + kind.up).str(), gate = isPacked ? "mlp.gate"
                                                                           : isPlain
@@ -219,7 +236,7 @@ std::string LlamaWriter::turnedByLayer(StringRef name, const std::string &made) 
 }
 
 void LlamaWriter::writeTurned(StringRef name, const std::string &map, StringRef norm) {
-  std::string path = ("self_attn." + norm).str(), made = clipped(map, clip);
+  std::string path = ("self_attn." + norm).str(), made = map;
   if (headNorm == LlamaHeadNorm::Own)
     made = "self_attn.each(" + made + ") * " + path + ".weight";
   else if (headNorm == LlamaHeadNorm::Each)
@@ -228,7 +245,7 @@ void LlamaWriter::writeTurned(StringRef name, const std::string &map, StringRef 
     made = "split(" + norms.of(path, made) +
            (name == "q" || groups == heads ? ", \"b t (h e) -> b t h e\")"
                                            : ", \"b t (g e) -> b t g e\")");
-  made = turnedByLayer(name, made);
+  made = turnedByLayer(name, clipped(made, clip));
   if (headNorm == LlamaHeadNorm::Turned)
     made = norms.of(path, made);
   if (temper && name == "q")
@@ -241,9 +258,12 @@ void LlamaWriter::writeAttention() {
   auto map = [&](StringRef name) {
     return ("self_attn." + name + (is(Packed) ? "(" : "_proj(") + n + ")").str();
   };
-  writeTable(rotation, "turns", "R");
+  auto table = [&](const Rotation &own, StringRef name, StringRef part) {
+    return own.tableLine(name, own.turned == features ? "E" : part);
+  };
+  os << table(rotation, "turns", "R");
   if (turnsByLayer())
-    writeTable(windowed, "windowed_turns", "W");
+    os << table(windowed, "windowed_turns", "W");
   if (temper)
     os << "table temper[t: T] = 1 + " << numberText(temper) << " * log(1 + floor(t / "
        << numberText(temperLength) << "))  // of queries, by their positions\n";
