@@ -25,18 +25,7 @@ static constexpr std::pair<StringRef, StringRef> synonyms[] = {
 
 /// Types whose tensors have the names of a family that computes something else with them.
 static constexpr std::pair<StringRef, StringRef> others[] = {
-    {"olmo", "its norms have no weights"},
-    {"olmo2", "its norms stand behind attention and mlp"},
-    {"olmo3", "its norms stand behind attention and mlp"},
-    {"granite", "it multiplies embeddings, scores and residuals by factors of its own"},
-    {"smollm3", "some of its layers turn nothing"},
-    {"cohere", "attention and mlp are added in parallel, and it scales its scores"},
-    {"cohere2", "attention and mlp are added in parallel, and some layers turn nothing"},
-    {"stablelm", "its norms are layer norms"},
     {"electra", "its embeddings may have a width of their own, and its heads differ"},
-    {"ernie4_5", "pairs of neighbours turn"},
-    {"glm", "pairs of neighbours turn, of half of the features"},
-    {"glm4", "it has four norms, and pairs of neighbours turn"},
     {"deepseek_v3", "its keys and values are compressed"},
     {"umt5", "each layer has biases by distance of its own"},
     {"mbart", "its norms stand in front of attention and mlp"},
