@@ -111,6 +111,20 @@ def pairs(model):
             ({"scores": made.logits_per_image}, "compare", vectors)]
 
 
+def tower(model):
+    """An encoder of texts that one of pictures goes with."""
+    made = model(input_ids=tensor(IDS))
+    inputs = {"ids": IDS} if model.config.model_type == "siglip_text_model" else {"ids": IDS, "end": ends_of(model.config)}
+    return [({"hidden": made.last_hidden_state, "pooled": made.pooler_output}, "encode", inputs)]
+
+
+def projected(model):
+    """The same, and one of pictures, with the map into the space of both."""
+    if model.config.model_type == "clip_vision_model":
+        return viewer("encode", embedding="image_embeds")(model)
+    return [({"embedding": model(input_ids=tensor(IDS)).text_embeds}, "encode", {"ids": IDS, "end": ends_of(model.config)})]
+
+
 def places(model):
     """What SAM's encoder of pictures gives."""
     vision = model.config.vision_config
@@ -155,6 +169,18 @@ def name_as_timm(files, tensors):
             "preprocessor_config.json": {"image_processor_type": "DetrImageProcessor", "size": size}}, named
 
 
+def repeat_for_layers(files, tensors):
+    """What the library keeps once and its files have for each layer, as it is published: it writes a `*` for the layer's number."""
+    layers = range(files["config.json"]["num_hidden_layers"])
+    return files, {name.replace("*", str(n)): value for name, value in tensors.items() for n in (layers if "*" in name else (0,))}
+
+
+def name_within(files, tensors):
+    """Names as they are published, which begin with that of the model: of the layers' the library leaves it out."""
+    return files, {("vit." if name.startswith("encoder.") else "") + name: value for name, value in tensors.items()}
+
+
+repeat_for_layers.keys = name_within.keys = set()
 # Keys that its folder does not have as the library's config has them; its own ResNet asks `backbone_config` for channels, timm's does not.
 name_as_timm.keys = {"backbone_config", "backbone", "use_timm_backbone", "num_channels"}
 
@@ -221,6 +247,50 @@ FAMILIES = {
              finder, name_as_timm),
 }
 
+MPNET = {key: value for key, value in {**BERT, "pad_token_id": 1}.items() if key != "type_vocab_size"}
+ESM = {**MPNET, "mask_token_id": 7, "token_dropout": True, "emb_layer_norm_before": False, "position_embedding_type": "rotary", "layer_norm_eps": 1e-5}
+DEBERTA = {**BERT, "type_vocab_size": 0, "relative_attention": True, "position_biased_input": False, "pos_att_type": ["p2c", "c2p"], "pad_token_id": 0}
+DEBERTA3 = {**DEBERTA, "position_buckets": 8, "norm_rel_ebd": "layer_norm", "share_att_key": True}
+FAMILIES |= {  # BERT's relatives
+    "camembert": ("CamembertForMaskedLM", ROBERTA, encoder("fill")),
+    "data2vec-text": ("Data2VecTextForMaskedLM", ROBERTA, encoder("fill")),
+    "xlm-roberta-xl": ("XLMRobertaXLForMaskedLM", ROBERTA, encoder("fill")),
+    "roberta-prelayernorm": ("RobertaPreLayerNormForMaskedLM", ROBERTA, encoder("fill")),
+    "electra": ("ElectraForMaskedLM", {**BERT, "embedding_size": 24}, encoder("fill", segments=True)),
+    "albert": ("AlbertForMaskedLM", {**BERT, "embedding_size": 24}, encoder("fill", segments=True)),
+    "ernie": ("ErnieForMaskedLM", {**BERT, "use_task_id": True}, encoder("fill", segments=True)),
+    "megatron-bert": ("MegatronBertForMaskedLM", BERT, encoder("fill", segments=True)),
+    "mpnet": ("MPNetForMaskedLM", MPNET, encoder("fill")),
+    "esm": ("EsmForMaskedLM", ESM, encoder("fill"), repeat_for_layers),
+    "deberta": ("DebertaForMaskedLM", DEBERTA, encoder("fill")),
+    "deberta-v2": ("DebertaV2ForMaskedLM", DEBERTA3, encoder("fill")),
+}
+READER = {**WRITER, "max_position_embeddings": 64, "decoder_start_token_id": 2}
+FAMILIES |= {  # BART's and T5's relatives
+    "plbart": ("PLBartForConditionalGeneration", READER, writer),
+    "mbart": ("MBartForConditionalGeneration", READER, writer),
+    "pegasus": ("PegasusForConditionalGeneration", READER, writer),
+    "m2m_100": ("M2M100ForConditionalGeneration", READER, writer),
+    "blenderbot": ("BlenderbotForConditionalGeneration", READER, writer),
+    "blenderbot-small": ("BlenderbotSmallForConditionalGeneration", READER, writer),
+    "mt5": ("MT5ForConditionalGeneration", FAMILIES["t5"][1], writer),
+    "umt5": ("UMT5ForConditionalGeneration", FAMILIES["t5"][1], writer),
+}
+
+DINO = {**{key: value for key, value in VIT.items() if key not in ("intermediate_size", "num_labels")}, "mlp_ratio": 2}
+SEEN, READ = {**TOWER, "image_size": 32, "patch_size": 8}, {**TOWER, "vocab_size": TOKENS, "max_position_embeddings": 12}
+FAMILIES |= {  # ViT's relatives, and the towers of CLIP and SigLIP
+    "dinov2_with_registers": ("Dinov2WithRegistersModel", DINO, viewer("encode", hidden="last_hidden_state")),
+    "dinov3_vit": ("DINOv3ViTModel", {**VIT, "num_register_tokens": 3}, viewer("encode", hidden="last_hidden_state")),
+    "data2vec-vision": ("Data2VecVisionForImageClassification", {**VIT, "use_relative_position_bias": True}, viewer("classify")),
+    "vit_msn": ("ViTMSNForImageClassification", VIT, viewer("classify"), name_within),
+    "ijepa": ("IJepaForImageClassification", VIT, viewer("classify")),
+    "clip_vision_model": ("CLIPVisionModel", SEEN, viewer("encode", hidden="last_hidden_state", pooled="pooler_output")),
+    "clip_text_model": ("CLIPTextModel", {**READ, "eos_token_id": 2}, tower),
+    "siglip_vision_model": ("SiglipVisionModel", SEEN, viewer("encode", hidden="last_hidden_state", pooled="pooler_output")),
+    "siglip_text_model": ("SiglipTextModel", READ, tower),
+}
+
 MODERN, TROCR = FAMILIES["modernbert"][1], FAMILIES["vision-encoder-decoder"]
 # Other heads of these families, which differ behind the last layer.
 HEADS = {
@@ -246,6 +316,34 @@ HEADS = {
     "vision-encoder-decoder, beit": (TROCR[0], {**TROCR[1], "encoder": {**TROCR[1]["encoder"], "model_type": "beit"}}, reader),
     "dinov2, classes": ("Dinov2ForImageClassification", {**FAMILIES["dinov2"][1], "num_labels": 5}, viewer("classify")),
     "beit, states": ("BeitModel", VIT, viewer("encode", hidden="last_hidden_state")),
+    "electra, states": ("ElectraModel", {**BERT, "embedding_size": 24}, encoder("encode", segments=True, hidden="last_hidden_state")),
+    "electra, classes": ("ElectraForSequenceClassification", {**BERT, "embedding_size": 32, "num_labels": 3}, encoder("classify", segments=True)),
+    "electra, replaced": ("ElectraForPreTraining", {**BERT, "embedding_size": 24}, encoder("classify", segments=True)),
+    "albert, states": ("AlbertModel", BERT, encoder("encode", segments=True, hidden="last_hidden_state", pooled="pooler_output")),
+    "albert, classes": ("AlbertForSequenceClassification", {**BERT, "embedding_size": 24, "num_labels": 3}, encoder("classify", segments=True)),
+    "albert, answers": ("AlbertForQuestionAnswering", BERT, answers),
+    "mpnet, states": ("MPNetModel", MPNET, encoder("encode", hidden="last_hidden_state", pooled="pooler_output")),
+    "mpnet, classes": ("MPNetForSequenceClassification", {**MPNET, "num_labels": 3}, encoder("classify")),
+    "megatron-bert, classes": ("MegatronBertForSequenceClassification", {**BERT, "num_labels": 3}, encoder("classify", segments=True)),
+    "xlm-roberta-xl, classes": ("XLMRobertaXLForSequenceClassification", {**ROBERTA, "num_labels": 3}, encoder("classify")),
+    "roberta-prelayernorm, tokens": ("RobertaPreLayerNormForTokenClassification", {**ROBERTA, "num_labels": 3}, encoder("classify")),
+    "esm, positions": ("EsmModel", {**ESM, "position_embedding_type": "absolute", "emb_layer_norm_before": True, "token_dropout": False},
+                       encoder("encode", hidden="last_hidden_state", pooled="pooler_output")),
+    "esm, classes": ("EsmForSequenceClassification", {**ESM, "num_labels": 3}, encoder("classify"), repeat_for_layers),
+    "deberta, classes": ("DebertaForSequenceClassification", {**DEBERTA, "num_labels": 3}, encoder("classify")),
+    "deberta-v2, classes": ("DebertaV2ForSequenceClassification", {**DEBERTA3, "num_labels": 3}, encoder("classify")),
+    "deberta-v2, tokens": ("DebertaV2ForTokenClassification", {**DEBERTA3, "num_labels": 3}, encoder("classify")),
+    "deberta-v2, own maps": ("DebertaV2Model", {**DEBERTA, "pos_att_type": ["c2p", "p2c"], "position_biased_input": True, "type_vocab_size": 2,
+                                                "embedding_size": 24}, encoder("encode", segments=True, hidden="last_hidden_state")),
+    "deberta-v2, convolved": ("DebertaV2ForMaskedLM", {**DEBERTA3, "conv_kernel_size": 3, "conv_act": "gelu", "legacy": False}, encoder("fill")),
+    "t5, encoder": ("T5EncoderModel", FAMILIES["t5"][1], encoder("encode", hidden="last_hidden_state")),
+    "umt5, encoder": ("UMT5EncoderModel", FAMILIES["t5"][1], encoder("encode", hidden="last_hidden_state")),
+    "dinov2_with_registers, classes": ("Dinov2WithRegistersForImageClassification", {**DINO, "num_labels": 5}, viewer("classify")),
+    "dinov3_vit, gated": ("DINOv3ViTModel", {**VIT, "use_gated_mlp": True, "hidden_act": "silu"}, viewer("encode", hidden="last_hidden_state")),
+    "ijepa, states": ("IJepaModel", VIT, viewer("encode", hidden="last_hidden_state")),
+    "clip_vision_model, projected": ("CLIPVisionModelWithProjection", {**SEEN, "projection_dim": 24}, projected),
+    "clip_text_model, projected": ("CLIPTextModelWithProjection", {**READ, "eos_token_id": 2, "projection_dim": 24}, projected),
+    "siglip_vision_model, headless": ("SiglipVisionModel", {**SEEN, "vision_use_head": False}, viewer("encode", hidden="last_hidden_state")),
 }
 
 # Relatives of Llama.

@@ -62,11 +62,16 @@ void writeTemplate(FamilyWriter &writer, llvm::StringRef name, const TemplateVal
 /// the vector.
 struct Sentence {
   std::string parameters, body, axis;
+  bool isOfTokens = false;  ///< a vector for each token
+  bool takesScores = false; ///< of the scores of tokens, `scores`, [B, T, V], not of states
+  /// The type of the result.
+  std::string type() const { return (isOfTokens ? "[B, T, " : "[B, ") + axis + "]"; }
 };
 
 /// The modules behind the transformer, whose states have `width` numbers, as modules.json names
-/// them. What is wrong is left in the config.
-Sentence readSentence(FamilyWriter &writer, int64_t width);
+/// them. `tokens` is the size of the vocabulary where the family can give scores of it. What is
+/// wrong is left in the config.
+Sentence readSentence(FamilyWriter &writer, int64_t width, int64_t tokens = 0);
 
 /// How many tokens a text has at most, of a transformer that takes `positions`.
 int64_t sentenceLength(FamilyWriter &writer, int64_t positions);

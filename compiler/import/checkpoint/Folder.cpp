@@ -347,10 +347,10 @@ static Expected<ImportedSpec> importModel(const Folder &folder, const InnerModel
   FamilyWriter writer{
       folder, config, os, type, model, architectures.empty() ? "" : architectures.front(), task};
   found->write(writer);
-  if (folder.isSentence() && StringRef(folder.modules.front().type).ends_with(".Transformer") &&
+  if (folder.isSentence() && StringRef(folder.modules.front().type).ends_with("Transformer") &&
       !StringRef(text).contains("entry embed("))
     config.refuse("architectures",
-                  "a family whose encoders of sentences are read (BERT, RoBERTa, DistilBERT, "
+                  "a family whose encoders of sentences are read (BERT and its relatives, "
                   "ModernBERT, Nomic's BERT, decoders in Llama's form), since there is a "
                   "`modules.json`",
                   "without that file the model is imported as it is by itself");

@@ -36,8 +36,11 @@ struct ProcessorClass {
   ArrayRef<StringRef> families; ///< whose processors are of it where no class is named
 };
 
-constexpr StringRef ofVit[] = {"vit", "swin", "swinv2"}, ofDeit[] = {"deit"}, ofBeit[] = {"beit"},
-                    ofClip[] = {"clip"}, ofSiglip[] = {"siglip"}, ofBit[] = {"dinov2"},
+constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa"}, ofDeit[] = {"deit"},
+                    ofBeit[] = {"beit", "data2vec-vision"}, ofDino3[] = {"dinov3_vit"},
+                    ofClip[] = {"clip", "clip_vision_model"},
+                    ofSiglip[] = {"siglip", "siglip_vision_model"},
+                    ofBit[] = {"dinov2", "dinov2_with_registers"},
                     ofSam[] = {"sam", "sam_vision_model"}, ofDetr[] = {"detr"};
 
 const ProcessorClass classes[] = {
@@ -48,6 +51,7 @@ const ProcessorClass classes[] = {
     {"Siglip", OneNumber::None, 224, false, 0, 3, halves, ofSiglip},
     {"Bit", OneNumber::Shorter, 224, true, 224, 3, clip, ofBit},
     {"ConvNext", OneNumber::Shorter, 384, false, 0, 3, halves, {}},
+    {"DINOv3ViT", OneNumber::Both, 224, false, 0, 2, imageNet, ofDino3},
     {"Sam", OneNumber::None, 1024, false, 0, 2, imageNet, ofSam},
     {"Detr", OneNumber::Shorter, 800, false, 0, 2, imageNet, ofDetr},
 };

@@ -4,6 +4,8 @@
 // as in the published library (Reimers and Gurevych 2019, "Sentence-BERT"):
 //
 //   Transformer -> Pooling -> Dense -> Normalize
+//   MLMTransformer -> SpladePooling    (Formal et al. 2021, "SPLADE v2": a weight for each token)
+//   Transformer -> PyLate's Dense      (Khattab and Zaharia 2020, "ColBERT": a vector for each)
 //
 // The states are `y`, [B, T, D], of which `lengths` tell how many are of the text.
 #include "compiler/import/checkpoint/Families.h"
@@ -34,8 +36,11 @@ static constexpr PoolingMode poolingModes[] = {
      "sum(T, y * later) / max(sum(T, later), 1e-9)"},
     {"pooling_mode_lasttoken", "lasttoken", "pick(y, T at min(max(lengths - 1, 0), T - 1))"}};
 
-/// The last component of a module's type, of one of the published library; else empty.
+/// The last component of a module's type, of one of the published library; "TokenDense" of
+/// PyLate's; else empty.
 static StringRef kindOf(StringRef type) {
+  if (type == "pylate.models.Dense.Dense")
+    return "TokenDense";
   return type.starts_with("sentence_transformers.") ? type.rsplit('.').second : StringRef();
 }
 
@@ -65,12 +70,16 @@ namespace {
 /// Goes through the modules behind the transformer.
 class SentenceReader {
 public:
-  explicit SentenceReader(FamilyWriter &writer) : writer(writer), config(writer.config) {}
+  SentenceReader(FamilyWriter &writer, int64_t tokens)
+      : writer(writer), config(writer.config), tokens(tokens) {}
   Sentence read(int64_t width);
 
 private:
   void readModule(const SentenceModule &module);
+  /// Whether the first module is one that the family has.
+  void checkFirst();
   void readPooling(Config &own);
+  void readSplade(Config &own);
   void readDense(const SentenceModule &module, Config &own);
   void readNorm(const SentenceModule &module, Config &own);
   void normalize();
@@ -86,6 +95,7 @@ private:
   Sentence made;
   std::string vector; ///< the name of what there is of the vector; empty in front of the pooling
   int64_t size = 0;   ///< of its axis
+  int64_t tokens;     ///< of the vocabulary, where the model has scores of them; else 0
   int axes = 0, steps = 0;
 };
 
@@ -141,6 +151,26 @@ void SentenceReader::readPooling(Config &own) {
   become("pack(" + made.axis + list + ")");
 }
 
+void SentenceReader::readSplade(Config &own) {
+  std::string function = own.text("activation_function", "relu"),
+              strategy = own.text("pooling_strategy", "max");
+  bool isSum = strategy == "sum", isTwice = function == "log1p_relu";
+  if (!isSum && strategy != "max")
+    own.refuse("pooling_strategy", "`max` or `sum`");
+  if (!isTwice && function != "relu")
+    own.refuse("activation_function", "`relu` or `log1p_relu`");
+  if (own.size("word_embedding_dimension", tokens) != tokens)
+    own.refuse("word_embedding_dimension", Twine(tokens) + ", the tokens of the vocabulary");
+  auto weight = [&](const std::string &of) {
+    return isTwice ? "log(1 + log(1 + " + of + "))" : "log(1 + " + of + ")";
+  };
+  made.body += "let there = positions(T) < repeat(lengths, T)\n";
+  made.axis = "V";
+  // The weight grows with the score: that of the largest score is the largest.
+  become(isSum ? "sum(T, if there then " + weight("relu(scores)") + " else 0)"
+               : weight("max(T, if there then relu(scores) else 0)"));
+}
+
 /// The function of an activation of PyTorch, by the name of its class; nothing where it is none
 /// that is known.
 static std::optional<StringRef> activationOf(StringRef type) {
@@ -164,15 +194,17 @@ void SentenceReader::readDense(const SentenceModule &module, Config &own) {
   if (in != size)
     own.refuse("in_features", Twine(size) + ", the numbers that the vector has there");
   for (StringRef key : {"module_input_name", "module_output_name"})
-    if (own.text(key, "sentence_embedding") != "sentence_embedding")
+    if (!made.isOfTokens && own.text(key, "sentence_embedding") != "sentence_embedding")
       own.refuse(key, "`sentence_embedding`");
+  if (made.isOfTokens && own.flag("use_residual", false))
+    own.refuse("use_residual", "false");
   checkTensors(module, "linear.weight");
   std::string from = made.axis, name = "dense" + std::to_string(steps);
   if (out != size)
     declare(out, "of `" + module.path + "`");
   made.parameters += "linear " + name + ": " + from + " -> " + made.axis +
                      (hasBias ? " bias" : "") + " = \"" + module.path + ".linear\"\n";
-  std::string value = name + "(" + vector + ")";
+  std::string value = name + "(" + (vector.empty() ? "y" : vector) + ")";
   become(function && !function->empty() ? *function + "(" + value + ")" : Twine(value));
 }
 
@@ -193,8 +225,13 @@ void SentenceReader::normalize() {
 void SentenceReader::readModule(const SentenceModule &module) {
   StringRef kind = kindOf(module.type);
   Config own(module.config, module.path + "/config.json");
-  bool isPooled = !vector.empty();
-  if (kind == "Pooling" && !isPooled)
+  bool isPooled = !vector.empty() && !made.isOfTokens;
+  if (kind == "TokenDense" && !isPooled && !made.takesScores) {
+    made.isOfTokens = true;
+    readDense(module, own);
+  } else if (kind == "SpladePooling" && made.takesScores && !isPooled)
+    readSplade(own);
+  else if (kind == "Pooling" && vector.empty() && !made.takesScores)
     readPooling(own);
   else if (kind == "Dense" && isPooled)
     readDense(module, own);
@@ -206,22 +243,37 @@ void SentenceReader::readModule(const SentenceModule &module) {
     config.refuse("architectures",
                   "what `modules.json` names as a `" + module.type +
                       "` to be a Transformer, then a Pooling, then Dense, LayerNorm or Normalize "
-                      "of sentence_transformers");
+                      "of sentence_transformers; or an MLMTransformer, then a SpladePooling; or a "
+                      "Transformer, then PyLate's Dense");
   config.adopt(own);
+}
+
+void SentenceReader::checkFirst() {
+  const SentenceModule &first = writer.folder.modules.front();
+  made.takesScores = kindOf(first.type) == "MLMTransformer";
+  if ((kindOf(first.type) != "Transformer" && !made.takesScores) || !first.path.empty())
+    config.refuse("architectures",
+                  "the first module of `modules.json`, a `" + first.type +
+                      "`, to be a Transformer of sentence_transformers in this very folder");
+  if (made.takesScores && !tokens)
+    config.refuse("architectures", "a model that scores the tokens of a vocabulary, as the `" +
+                                       first.type + "` of `modules.json` needs");
 }
 
 Sentence SentenceReader::read(int64_t width) {
   size = width;
   made.axis = "D";
-  const std::vector<SentenceModule> &modules = writer.folder.modules;
-  if (kindOf(modules.front().type) != "Transformer" || !modules.front().path.empty())
-    config.refuse("architectures",
-                  "the first module of `modules.json`, a `" + modules.front().type +
-                      "`, to be a Transformer of sentence_transformers in this very folder");
-  for (const SentenceModule &module : drop_begin(modules))
+  checkFirst();
+  for (const SentenceModule &module : drop_begin(writer.folder.modules))
     readModule(module);
   if (vector.empty())
     config.refuse("architectures", "`modules.json` to have a Pooling behind the Transformer");
+  if (made.isOfTokens) {
+    config.note("each token has a vector of length 1, as PyLate's `encode` gives them; the tokens "
+                "that it puts in front of texts, behind short queries, and leaves out of others "
+                "are for you to see to");
+    normalize();
+  }
   if (writer.ofLlamaCpp())
     config.note("vectors are given length 1, as llama.cpp's programs give them: the file "
                 "does not say whether the model does");
@@ -229,8 +281,8 @@ Sentence SentenceReader::read(int64_t width) {
   return made;
 }
 
-Sentence readSentence(FamilyWriter &writer, int64_t width) {
-  return SentenceReader(writer).read(width);
+Sentence readSentence(FamilyWriter &writer, int64_t width, int64_t tokens) {
+  return SentenceReader(writer, tokens).read(width);
 }
 
 int64_t sentenceLength(FamilyWriter &writer, int64_t positions) {

@@ -8,6 +8,12 @@
 //     embeddings, positions by sines
 //   Radford et al. 2023, "Robust Speech Recognition via Large-Scale Weak Supervision" (Whisper):
 //     norms in front, two convolutions instead of an embedding, keys without bias
+//   Liu et al. 2020, "Multilingual Denoising Pre-training for Neural Machine Translation" (mBART);
+//     Fan et al. 2020, "Beyond English-Centric Multilingual Machine Translation" (M2M-100), and
+//     the NLLB team 2022, "No Language Left Behind": norms in front
+//   Zhang et al. 2020, "PEGASUS"; Roller et al. 2021, "Recipes for building an open-domain chatbot"
+//     (Blenderbot); Ahmad et al. 2021, "Unified Pre-training for Program Understanding and
+//     Generation" (PLBART)
 #include "compiler/import/checkpoint/Families.h"
 
 using namespace llvm;
@@ -16,20 +22,56 @@ namespace attn::importer {
 
 namespace {
 
+/// What a family does otherwise than BART, added up.
+enum BartTrait : unsigned {
+  NormsFirst = 1 << 0,  ///< of attentions and mlp, and others behind all layers
+  NoTokenNorm = 1 << 1, ///< embeddings have none
+  EarlyNorm = 1 << 2,   ///< in the decoder it stands in front of the positions
+  Sines = 1 << 3,       ///< positions are sines, in the first half, and cosines
+  PaddedSines = 1 << 4, ///< which begin behind the pad token, with another step
+  FirstAtZero = 1 << 5, ///< the first learnt position is row 0, not 2
+  NoScoreBias = 1 << 6, ///< of the scores of tokens
+  Sound = 1 << 7,       ///< the encoder reads a spectrogram
+  BareNames = 1 << 8,   ///< the class that writes is called otherwise
+};
+
+/// A family, with the published class's defaults of what a config may leave out.
+struct BartKind {
+  StringRef type;
+  unsigned traits;
+  StringRef act = "gelu";
+  bool isScaled = false; ///< embeddings times the root of their width
+};
+
+const BartKind bartKinds[] = {
+    {"bart", 0},
+    {"plbart", 0, "gelu", true},
+    {"mbart", NormsFirst},
+    {"marian", Sines | NoTokenNorm | BareNames},
+    {"pegasus", Sines | NoTokenNorm | NormsFirst},
+    {"m2m_100", Sines | PaddedSines | NoTokenNorm | NormsFirst | NoScoreBias, "relu", true},
+    {"blenderbot", NoTokenNorm | NormsFirst | FirstAtZero},
+    {"blenderbot-small", EarlyNorm | FirstAtZero},
+    {"whisper", Sound | NoTokenNorm | NormsFirst | NoScoreBias},
+};
+
 /// Writes one model.
 class BartWriter {
 public:
-  explicit BartWriter(FamilyWriter &writer)
-      : writer(writer), config(writer.config), os(writer.os), isMarian(writer.type == "marian"),
-        isWhisper(writer.type == "whisper") {}
+  BartWriter(FamilyWriter &writer, const BartKind &kind)
+      : writer(writer), config(writer.config), os(writer.os), kind(kind), isWhisper(is(Sound)) {}
   void write();
 
 private:
+  /// Whether the family has a trait.
+  bool is(BartTrait trait) const { return kind.traits & trait; }
   void readSizes();
   void writeSizes();
   /// How a sound becomes the spectrogram, by preprocessor_config.json.
   void writeSound();
   void writeParameters();
+  /// The block that adds sines to embeddings.
+  void writeSines();
   void writeAttention(StringRef name);
   void writeFed();
   void writeEncoderLayer();
@@ -41,14 +83,15 @@ private:
   /// The layer's feed-forward.
   std::string fed(StringRef of);
   std::string input(StringRef norm, StringRef of) const {
-    return (isWhisper ? norm + "(" + of + ")" : of).str();
+    return (is(NormsFirst) ? norm + "(" + of + ")" : of).str();
   }
   std::string embedded(StringRef ids, StringRef axis, StringRef side) const;
 
   FamilyWriter &writer;
   Config &config;
   raw_ostream &os;
-  bool isMarian, isWhisper;
+  const BartKind &kind;
+  bool isWhisper;
   int64_t width = 0, heads = 0, decoderHeads = 0, hidden = 0, decoderHidden = 0, positions = 0,
           targets = 0;
   bool scales = false;
@@ -66,15 +109,17 @@ void BartWriter::readSizes() {
   decoderHidden = config.size("decoder_ffn_dim");
   positions = config.size(isWhisper ? "max_source_positions" : "max_position_embeddings");
   targets = isWhisper ? config.size("max_target_positions") : positions;
-  scales = !isWhisper && config.flag("scale_embedding", false);
+  scales = !isWhisper && config.flag("scale_embedding", kind.isScaled);
   if (width % heads)
     config.refuse("encoder_attention_heads", "a divisor of `d_model`");
   if (width % decoderHeads)
     config.refuse("decoder_attention_heads", "a divisor of `d_model`");
-  if (config.flag("normalize_before", isWhisper) != isWhisper ||
-      config.flag("add_final_layer_norm", isWhisper) != isWhisper)
-    config.refuse("normalize_before", isWhisper ? "true" : "false");
-  if (writer.task != "ForConditionalGeneration" && !isMarian)
+  if (is(PaddedSines) && (width % 2 || width < 4))
+    config.refuse("d_model", "an even number, 4 or more");
+  for (StringRef key : {"normalize_before", "add_final_layer_norm"})
+    if (config.flag(key, is(NormsFirst)) != is(NormsFirst))
+      config.refuse(key, is(NormsFirst) ? "true" : "false");
+  if (writer.task != "ForConditionalGeneration" && !is(BareNames))
     config.refuse("architectures", "a model `…ForConditionalGeneration`");
 }
 
@@ -96,7 +141,7 @@ void BartWriter::writeSizes() {
        << "  // bands, places of the encoder, of the spectrogram, convolutions, positions\ndyn B "
           "<= 32\n";
   else
-    os << "dim P = " << positions << (isMarian ? "" : ", R = P + 2")
+    os << "dim P = " << positions << (is(Sines) || is(FirstAtZero) ? "" : ", R = P + 2")
        << "  // positions\ndyn B <= 32, S <= P\n";
   if (isWhisper)
     writeSound();
@@ -127,8 +172,9 @@ void BartWriter::ignoreCopies() {
   for (StringRef name :
        {"model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight",
         "model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight",
+        "model.encoder.embed_positions.weights", "model.decoder.embed_positions.weights",
         "lm_head.weight", "proj_out.weight"}) {
-    bool isUsed = isWhisper ? !name.contains("proj_out") : !isMarian && name.contains("positions");
+    bool isUsed = isWhisper ? !name.contains("proj_out") : !is(Sines) && name.contains("positions");
     if (writer.folder.has(name) && !isUsed)
       os << "ignore \"" << name << "\"  // "
          << (name.contains("positions") ? "computed here\n"
@@ -143,25 +189,40 @@ void BartWriter::writeParameters() {
     os << "linear model.encoder.conv1: C, K -> D bias\nlinear model.encoder.conv2: D, K -> D bias\n"
        << "param model.encoder.embed_positions.weight: [S, D]\nembedding "
           "model.decoder.embed_positions: P -> D\n";
-  else if (!isMarian)
-    os << "embedding model.encoder.embed_positions, model.decoder.embed_positions: R -> D\n"
-       << "layernorm model.encoder.layernorm_embedding, model.decoder.layernorm_embedding: D eps "
+  else if (!is(Sines))
+    os << "embedding model.encoder.embed_positions, model.decoder.embed_positions: "
+       << (is(FirstAtZero) ? "P" : "R") << " -> D\n";
+  if (!is(NoTokenNorm))
+    os << "layernorm model.encoder.layernorm_embedding, model.decoder.layernorm_embedding: D eps "
           "1e-5\n";
   os << "stack model.encoder.layers: L of EncoderLayer\nstack model.decoder.layers: M of "
         "DecoderLayer\n";
-  if (isWhisper)
+  if (is(NormsFirst))
     os << "layernorm model.encoder.layer_norm, model.decoder.layer_norm: D eps 1e-5\n";
   os << "linear out: D -> V = tied(" << table << ")\n";
+  if (!is(NoScoreBias))
+    os << "dim O = 1\nparam final_logits_bias: [O, V]\n";
   if (!isWhisper)
-    os << "dim O = 1\nparam final_logits_bias: [O, V]\n"
-       << "mask inside(b, j) with input lengths: i32[B] = j < lengths[b]  // the rest is padding\n";
+    os << "mask inside(b, j) with input lengths: i32[B] = j < lengths[b]  // the rest is padding\n";
   ignoreCopies();
   os << '\n';
-  if (isMarian)
-    os << "// Sines of the place in the first half of the features, cosines in the second.\n"
-       << "block Placed[T](x: [B, T, D]) -> [B, T, D] {\ntable at[t: T, c: D] = if c < D / 2 then "
-          "sin(t / 10000 ** "
-          "(2 * c / D)) else cos(t / 10000 ** (2 * (c - D / 2) / D))\nreturn x + at\n}\n\n";
+  if (is(Sines))
+    writeSines();
+}
+
+void BartWriter::writeSines() {
+  os << "// Sines of the place in the first half of the features, cosines in the second.\n"
+     << "block Placed[T](x: [B, T, D]) -> [B, T, D] {\n";
+  if (is(PaddedSines)) {
+    int64_t first = config.size("pad_token_id", 1) + 1;
+    os << "dim U = D / 2\ntable at[t: T, c: D] = if c < U then sin((t + " << first
+       << ") / 10000 ** (c / (U - 1))) else cos((t + " << first
+       << ") / 10000 ** ((c - U) / (U - 1)))\n";
+  } else {
+    os << "table at[t: T, c: D] = if c < D / 2 then sin(t / 10000 ** (2 * c / D)) else cos(t / "
+          "10000 ** (2 * (c - D / 2) / D))\n";
+  }
+  os << "return x + at\n}\n\n";
 }
 
 void BartWriter::writeAttention(StringRef name) {
@@ -181,12 +242,12 @@ void BartWriter::writeFed() {
 
 std::string BartWriter::added(StringRef to, StringRef what, StringRef norm) const {
   std::string sum = (to + " + " + what).str();
-  return isWhisper ? sum : (norm + "(" + sum + ")").str();
+  return is(NormsFirst) ? sum : (norm + "(" + sum + ")").str();
 }
 
 std::string BartWriter::fed(StringRef of) {
   std::string up = "fc1(" + input("final_layer_norm", of) + ")";
-  return added(of, "fc2(" + activation(config, "activation_function", "gelu", up) + ")",
+  return added(of, "fc2(" + activation(config, "activation_function", kind.act, up) + ")",
                "final_layer_norm");
 }
 
@@ -196,9 +257,9 @@ void BartWriter::writeEncoderLayer() {
   writeAttention("self_attn");
   os << "layernorm self_attn_layer_norm, final_layer_norm: D eps 1e-5\n";
   writeFed();
-  if (isWhisper)
+  if (is(NormsFirst))
     os << "let n = self_attn_layer_norm(x)\n";
-  StringRef n = isWhisper ? "n" : "x";
+  StringRef n = is(NormsFirst) ? "n" : "x";
   os << "let a = attend self_attn.q_proj(" << n << ") over self_attn.k_proj(" << n
      << "), self_attn.v_proj(" << n << ") along S as Z { "
      << (isWhisper ? "score scaled_dot" : "mask inside") << " }\n"
@@ -217,9 +278,9 @@ void BartWriter::writeDecoderLayer() {
   writeAttention("encoder_attn");
   os << "layernorm self_attn_layer_norm, encoder_attn_layer_norm, final_layer_norm: D eps 1e-5\n";
   writeFed();
-  if (isWhisper)
+  if (is(NormsFirst))
     os << "let n = self_attn_layer_norm(x)\n";
-  StringRef n = isWhisper ? "n" : "x";
+  StringRef n = is(NormsFirst) ? "n" : "x";
   os << "let a = attend self_attn.q_proj(" << n << ") over own.push(self_attn.k_proj(" << n
      << "), self_attn.v_proj(" << n << ")) along T as Z { mask causal }\nlet y = "
      << added("x", "self_attn.out_proj(a)", "self_attn_layer_norm")
@@ -236,13 +297,16 @@ std::string BartWriter::embedded(StringRef ids, StringRef axis, StringRef side) 
               text = table + "(" + ids.str() + ")";
   if (scales)
     text += " * D ** 0.5";
-  if (isMarian)
+  if (is(Sines))
     return "Placed(" + text + ")";
-  std::string at = ("model." + side + ".embed_positions(positions(" + axis + ")").str() +
-                   (isWhisper ? ")" : " + 2)");
-  if (isWhisper)
-    return text + " + " + at;
-  return ("model." + side + ".layernorm_embedding(").str() + text + " + " + at + ")";
+  std::string at = (" + model." + side + ".embed_positions(positions(" + axis + ")").str() +
+                   (isWhisper || is(FirstAtZero) ? ")" : " + 2)"),
+              norm = ("model." + side + ".layernorm_embedding(").str();
+  if (is(NoTokenNorm))
+    return text + at;
+  if (is(EarlyNorm) && side == "decoder")
+    return norm + text + ")" + at;
+  return norm + text + at + ")";
 }
 
 void BartWriter::writeForward() {
@@ -256,13 +320,14 @@ void BartWriter::writeForward() {
        << "let memory = model.encoder.layer_norm(model.encoder.layers(b + "
           "model.encoder.embed_positions.weight))\n";
   else
-    os << "let memory = model.encoder.layers(" << embedded("source", "S", "encoder")
-       << ", lengths)\n";
+    os << "let memory = "
+       << input("model.encoder.layer_norm",
+                "model.encoder.layers(" + embedded("source", "S", "encoder") + ", lengths)")
+       << '\n';
   os << "let y = model.decoder.layers(" << embedded("token", "T", "decoder") << ", memory" << more
      << ", own, cross)\n"
-     << "return "
-     << (isWhisper ? "out(model.decoder.layer_norm(y))" : "out(y) + first(O, final_logits_bias)")
-     << "\n}\n";
+     << "return out(" << input("model.decoder.layer_norm", "y") << ")"
+     << (is(NoScoreBias) ? "" : " + first(O, final_logits_bias)") << "\n}\n";
   writeEncoderDecoderGeneration(writer, isWhisper ? "mel" : "source", targets);
   os << "}\n";
 }
@@ -276,8 +341,13 @@ void BartWriter::write() {
   writeForward();
 }
 
-static void writeBart(FamilyWriter &writer) { BartWriter(writer).write(); }
+static void writeBart(FamilyWriter &writer) {
+  const auto *kind =
+      find_if(bartKinds, [&](const BartKind &one) { return one.type == writer.type; });
+  BartWriter(writer, *kind).write();
+}
 
-const Family familyBart = {"bart marian whisper", writeBart};
+const Family familyBart = {
+    "bart plbart mbart marian pegasus m2m_100 blenderbot blenderbot-small whisper", writeBart};
 
 } // namespace attn::importer

@@ -107,8 +107,8 @@ void LlamaWriter::writeEncoderEntries(StringRef states) {
     os << "entry fill" << inputs << " -> scores: [B, T, V] {\n" << scoresOf(states) << "}\n";
   os << "entry encode" << inputs << " -> [B, T, D] {\nreturn " << states << "\n}\n";
   if (writer.folder.isSentence())
-    os << "entry embed(ids: i32[B, T], lengths: i32[B]) -> embedding: [B, " << sentence.axis
-       << "] {\nlet y = " << states << '\n'
+    os << "entry embed(ids: i32[B, T], lengths: i32[B]) -> embedding: " << sentence.type()
+       << " {\nlet y = " << states << '\n'
        << sentence.body << "}\n";
   os << "}\n";
 }

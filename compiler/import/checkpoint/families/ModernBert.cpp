@@ -122,7 +122,7 @@ void ModernBertWriter::writeEntry() {
   bool isPooled = isTask("ForSequenceClassification"),
        isMean = config.text("classifier_pooling", "cls") == "mean",
        isSentence = writer.folder.isSentence();
-  std::string sentenceResult = "embedding: [B, " + sentence.axis + "]";
+  std::string sentenceResult = "embedding: " + sentence.type();
   StringRef name = isTask("ForMaskedLM") ? "fill"
                    : isSentence          ? "embed"
                    : writer.task.empty() ? "encode"

@@ -119,7 +119,7 @@ static void writeNomicBert(FamilyWriter &writer) {
      << "return norm2(y + mlp.fc2(mlp.fc11(y) * " << act << "))\n}\n\n"
      << "entry " << (isSentence ? "embed" : "encode")
      << "(ids: i32[B, T], segments: i32[B, T], lengths: i32[B]) -> "
-     << (isSentence ? "embedding: [B, " + sentence.axis + "]" : "hidden: [B, T, D]") << " {\n"
+     << (isSentence ? "embedding: " + sentence.type() : "hidden: [B, T, D]") << " {\n"
      << "let x = embeddings.word_embeddings(ids) + embeddings.token_type_embeddings(segments)\n"
      << "let y = encoder.layers(emb_ln(x), lengths)\n"
      << (isSentence ? sentence.body : "return y\n") << "}\n}\n";

@@ -6,7 +6,10 @@
 //   Touvron et al. 2021, "Training data-efficient image transformers": deit, with a second token
 //   Oquab et al. 2023, "DINOv2": dinov2, with layers that are scaled
 //   Bao et al. 2022, "BEiT: BERT Pre-Training of Image Transformers": beit, with layers that are
-//     scaled, a table of relative positions, and keys without bias
+//     scaled, a table of relative positions, and keys without bias; Baevski et al. 2022, "data2vec"
+//   Darcet et al. 2024, "Vision Transformers Need Registers": dinov2_with_registers
+//   Assran et al. 2022, "Masked Siamese Networks", and 2023, "Self-Supervised Learning from Images
+//     with a Joint-Embedding Predictive Architecture": vit_msn, and ijepa, without a class token
 #include "compiler/import/checkpoint/families/Vit.h"
 
 using namespace llvm;
@@ -26,9 +29,10 @@ constexpr StringRef relativeTable = "relative_position_bias.relative_position_bi
 } // namespace
 
 VitWriter::VitWriter(FamilyWriter &writer)
-    : writer(writer), config(writer.config), os(writer.os), isDino(writer.type == "dinov2"),
-      isDeit(writer.type == "deit"), isBeit(writer.type == "beit"),
-      names(isDino ? dinoNames : vitNames) {}
+    : writer(writer), config(writer.config), os(writer.os),
+      isDino(StringRef(writer.type).starts_with("dinov2")), isDeit(writer.type == "deit"),
+      isBeit(writer.type == "beit" || writer.type == "data2vec-vision"),
+      hasClass(writer.type != "ijepa"), names(isDino ? dinoNames : vitNames) {}
 
 void VitWriter::readSizes() {
   width = config.size("hidden_size");
@@ -37,7 +41,8 @@ void VitWriter::readSizes() {
   channels = config.size("num_channels", 3);
   patch = config.size("patch_size");
   int64_t image = config.size("image_size");
-  eps = numberText(config.number("layer_norm_eps", isDino ? 1e-6 : 1e-12));
+  eps = numberText(
+      config.number("layer_norm_eps", isDino || writer.type == "vit_msn" ? 1e-6 : 1e-12));
   hasBias = config.flag("qkv_bias", true);
   isGated = config.flag("use_swiglu_ffn", false);
   if (isGated) // as the published code rounds it
@@ -50,10 +55,16 @@ void VitWriter::readSizes() {
   hasTeacher = writer.task == "ForImageClassificationWithTeacher";
   if (!writer.task.empty() && writer.task != "ForImageClassification" && !hasTeacher)
     config.refuse("architectures", "a bare model, or `…ForImageClassification`");
-  std::string body = writer.within.empty() ? writer.type + "." : writer.within;
-  prefix = writer.folder.has(body + "embeddings.cls_token") ? body : "";
+  std::string body = (writer.type == "vit_msn" ? "vit" : writer.type) + ".";
+  std::replace(body.begin(), body.end(), '-', '_');
+  if (!writer.within.empty())
+    body = writer.within;
+  prefix = writer.folder.has(body + "embeddings.patch_embeddings.projection.weight") ? body : "";
+  if (writer.type == "dinov2_with_registers")
+    registers = config.size("num_register_tokens", 4);
   classes = classCount(config);
   isScaled = isDino;
+  isMean = !hasClass;
   if (isBeit)
     readBeit();
 }
@@ -94,31 +105,42 @@ void VitWriter::writeParameters() {
     os << ", K = " << classes << (isDino ? ", D2 = D + D" : "");
   os << "  // width, heads, features of a head, layers, feed-forward"
      << (writer.task.empty() ? "" : ", classes") << "\ndim C = " << channels << ", P = " << patch
-     << ", Q = " << patch << ", Y = " << grid << ", X = " << grid << ", N = " << front()
-     << " + Y * X" << ((isDino || isMean) && !writer.task.empty() ? ", G = Y * X" : "")
+     << ", Q = " << patch << ", Y = " << grid << ", X = " << grid << ", " << placed() << " = "
+     << front() << " + Y * X"
+     << ((isDino || (isMean && hasClass)) && (registers || !writer.task.empty()) ? ", G = Y * X"
+                                                                                 : "")
      << (hasTable || hasSharedTable ? ", R = (2 * Y - 1) * (2 * X - 1) + 3" : "")
      << "  // channels, patch, grid, tokens"
      << (hasTable || hasSharedTable ? ", relative positions" : "") << '\n';
+  if (registers)
+    os << "dim R = " << registers << ", N = N0 + R  // registers, all tokens\n";
   bool isResized = learnt != grid;
   if (isResized)
     os << "dim Y0 = " << learnt << ", X0 = " << learnt << ", M = " << front()
        << " + Y0 * X0, A = Y0 * X0  // the grid that positions were learnt on\n";
   os << "dyn B <= 64\n\nlinear " << prefix
-     << "embeddings.patch_embeddings.projection: C, P, Q -> D bias\nparam " << prefix
-     << "embeddings.cls_token: [1, D]"
-     << (isDeit ? ", " + prefix + "embeddings.distillation_token: [1, D]" : "");
+     << "embeddings.patch_embeddings.projection: C, P, Q -> D bias\n";
+  if (hasClass)
+    os << "param " << prefix << "embeddings.cls_token: [1, D]\n";
+  if (isDeit)
+    os << "param " << prefix << "embeddings.distillation_token: [1, D]\n";
+  if (registers)
+    os << "param " << prefix << "embeddings.register_tokens: [R, D]\n";
   if (hasPositions)
-    os << ", " << prefix << "embeddings.position_embeddings: [" << (isResized ? "M" : "N")
-       << ", D]";
-  os << "\nstack " << prefix << "encoder.layer: L of Layer\n";
+    os << "param " << prefix << "embeddings.position_embeddings: [" << (isResized ? "M" : placed())
+       << ", D]\n";
+  os << "stack " << prefix << "encoder.layer: L of Layer\n";
   if (hasSharedTable)
     os << "param relative: [R, H] = \"" << prefix << "encoder." << relativeTable << "\"\n";
-  if (!isMean || !writer.task.empty())
-    os << "layernorm " << prefix << (isMean ? "pooler.layernorm" : "layernorm") << ": D eps " << eps
-       << '\n';
+  bool isNormedMean = isMean && isBeit;
+  if (!isNormedMean || !writer.task.empty())
+    os << "layernorm " << prefix << (isNormedMean ? "pooler.layernorm" : "layernorm") << ": D eps "
+       << eps << '\n';
   else if (writer.folder.has(prefix + "pooler.layernorm.weight"))
     os << "ignore \"" << prefix << "pooler.layernorm.*\"  // of the mean, which is no result\n";
   writeHeads();
+  if (registers && isResized)
+    writeSmoothedPositions();
   os << '\n';
 }
 
@@ -153,8 +175,28 @@ void VitWriter::writeLayer() {
      << "(y)\nreturn y + " << mlp << scale(names.secondScale) << "\n}\n\n";
 }
 
+void VitWriter::writeSmoothedPositions() {
+  // A filter of Keys (1981), "Cubic convolution interpolation for digital image processing", with
+  // -0.5, as wide as places are further apart than learnt ones.
+  double scale = double(learnt) / double(grid), wide = std::max(scale, 1.0);
+  std::string x = "abs(j + 0.5 - (i + 0.5) * " + numberText(scale) + ") / " + numberText(wide);
+  for (StringRef side : {"Y", "X"})
+    os << "table smooth" << side << "[i: " << side << ", j: " << side << "0] = if " << x
+       << " < 1 then 1.5 * (" << x << ") ** 3 - 2.5 * (" << x << ") ** 2 + 1 else (if " << x
+       << " < 2 then -0.5 * (" << x << ") ** 3 + 2.5 * (" << x << ") ** 2 - 4 * (" << x
+       << ") + 2 else 0)\n";
+}
+
 void VitWriter::writeResizedPositions() {
   std::string at = prefix + "embeddings.position_embeddings";
+  if (registers) {
+    os << "let front = slice(" << at << ", M from 0 to 1)\nlet places = split(relabel(slice(" << at
+       << ", M from 1 to M as A), A = Y0*X0), \"(y0 x0) d -> y0 x0 d\")\n"
+       << "let down = sum(Y0, repeat(smoothY / repeat(sum(Y0, smoothY), Y0), X0, D) * places)\n"
+       << "let across = sum(X0, repeat(smoothX / repeat(sum(X0, smoothX), X0), Y, D) * down)\n"
+       << "let resized = split(across, \"x y d -> (y x) d\")\n";
+    return;
+  }
   os << "let front = slice(" << at << ", M from 0 to " << front()
      << ")\nlet places = relabel(slice(" << at << ", M from " << front()
      << " to M as A), A = Y0*X0)\nlet resized = split(resize(split(places, \"(y0 x0) d -> y0 x0 "
@@ -167,12 +209,20 @@ void VitWriter::writeStates() {
      << "patch_embeddings.projection(split(image, \"b c (y p) (x q) -> b (y x) c p q\"))\n";
   if (hasPositions && learnt != grid) {
     writeResizedPositions();
-    at = "pack(N, front, resized)";
+    at = "pack(" + placed().str() + ", front, resized)";
   }
-  os << "let x = pack(N, " << e << "cls_token, " << (isDeit ? e + "distillation_token, " : "")
-     << "patches)" << (hasPositions ? " + " + at : "") << "\nlet y = ";
+  std::string tokens = "relabel(patches, Y*X as N)";
+  if (hasClass)
+    tokens = "pack(" + placed().str() + ", " + e + "cls_token, " +
+             (isDeit ? e + "distillation_token, " : "") + "patches)";
+  os << "let " << (registers ? "placed" : "x") << " = " << tokens
+     << (hasPositions ? " + " + at : "") << '\n';
+  if (registers)
+    os << "let x = pack(N, slice(placed, N0 from 0 to 1), " << e
+       << "register_tokens, slice(placed, N0 from 1 to N0 as G))\n";
+  os << "let y = ";
   std::string layers = prefix + "encoder.layer(x" + (hasSharedTable ? ", relative)" : ")");
-  os << (isMean ? layers : prefix + "layernorm(" + layers + ")") << '\n';
+  os << (isMean && isBeit ? layers : prefix + "layernorm(" + layers + ")") << '\n';
 }
 
 void VitWriter::writeEntry() {
@@ -186,7 +236,10 @@ void VitWriter::writeEntry() {
     os << "return (cls_classifier(pick(y, N at 0)) + distillation_classifier(pick(y, N at 1))) / "
           "2\n";
   else if (isDino)
-    os << "return classifier(pack(D2, first(N, y), mean(G, slice(y, N from 1 to N as G))))\n";
+    os << "return classifier(pack(D2, first(N, y), mean(G, slice(y, N from " << 1 + registers
+       << " to N as G))))\n";
+  else if (!hasClass)
+    os << "return classifier(mean(N, y))\n";
   else if (isMean)
     os << "return classifier(" << prefix
        << "pooler.layernorm(mean(G, slice(y, N from 1 to N as G))))\n";
@@ -202,6 +255,8 @@ void VitWriter::read() {
     config.refuse("patch_size", "a divisor of the picture's side, " + Twine(found.side));
   grid = std::max<int64_t>(found.side / patch, 1);
   picture = found.line;
+  if (grid != learnt && !hasClass)
+    config.refuse("image_size", "the picture's side, " + Twine(found.side));
   if (grid != learnt && (hasTable || hasSharedTable))
     config.refuse("image_size", "the picture's side, " + Twine(found.side) +
                                     ", since a table of relative positions is of its grid");
@@ -216,6 +271,7 @@ void VitWriter::write() {
 
 static void writeVit(FamilyWriter &writer) { VitWriter(writer).write(); }
 
-const Family familyVit = {"vit deit dinov2 beit", writeVit};
+const Family familyVit = {
+    "vit deit dinov2 beit dinov2_with_registers data2vec-vision vit_msn ijepa", writeVit};
 
 } // namespace attn::importer

@@ -45,17 +45,22 @@ private:
   void writeResizedPositions();
   /// The picture's line and the only entry.
   void writeEntry();
-  /// How many tokens stand in front of those of the patches.
-  int64_t front() const { return isDeit ? 2 : 1; }
+  /// Learnt positions as the published class resizes them where it has what PyTorch calls
+  /// antialiasing: `resized`, by a table for each side.
+  void writeSmoothedPositions();
+  /// How many tokens with positions stand in front of those of the patches.
+  int64_t front() const { return isDeit ? 2 : hasClass ? 1 : 0; }
+  /// The axis of all tokens that have positions.
+  llvm::StringRef placed() const { return registers ? "N0" : "N"; }
 
   FamilyWriter &writer;
   Config &config;
   llvm::raw_ostream &os;
-  bool isDino, isDeit, isBeit;
+  bool isDino, isDeit, isBeit, hasClass;
   const VitLayerNames &names;
   std::string prefix, eps, picture;
   int64_t width = 0, heads = 0, hidden = 0, channels = 0, patch = 0, learnt = 0, grid = 0,
-          classes = 0;
+          classes = 0, registers = 0;
   bool hasBias = true, isGated = false, hasTeacher = false, isScaled = false, hasPositions = true,
        isMean = false, hasTable = false, hasSharedTable = false;
 };
