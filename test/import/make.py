@@ -13,8 +13,9 @@ import sys
 import numpy as np
 
 from decoders import decoder_shapes
+from relatives import deberta_shapes, dinov3_shapes, kin_shapes
 from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
-                    opt_shapes, sam_shapes, swin_shapes, t5_shapes, timm_shapes, trocr_shapes, vit_shapes)
+                    opt_shapes, sam_shapes, swin_shapes, t5_encoder_shapes, t5_shapes, timm_shapes, tower_shapes, trocr_shapes, vit_shapes)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "numeric"))
 from vit_twin import write_safetensors
@@ -245,6 +246,87 @@ FAMILIES = {
                              vocab_size=97, max_position_embeddings=40, activation="gelu"), bert_shapes, {}),
 }
 
+# Relatives of these families.
+ROBERTA = {"type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}
+DEBERTA = dict(relative_attention=True, position_biased_input=False, pos_att_type="p2c|c2p", max_relative_positions=-1, layer_norm_eps=1e-7)
+ESM = dict(position_embedding_type="rotary", emb_layer_norm_before=False, token_dropout=True, mask_token_id=7)
+SPLADE = {"1_SpladePooling/config.json": dict(pooling_strategy="max", activation_function="relu", word_embedding_dimension=97), "modules.json": [
+    dict(idx=0, name="0", path="", type="sentence_transformers.sparse_encoder.models.MLMTransformer"),
+    dict(idx=1, name="1", path="1_SpladePooling", type="sentence_transformers.sparse_encoder.models.SpladePooling")]}
+DINO3 = {key: value for key, value in vit("dinov3_vit", "DINOv3ViTModel", intermediate_size=80, num_register_tokens=4, rope_theta=100.0).items()
+         if key != "qkv_bias"}
+SEEN = clip("clip", "", "quick_gelu")["vision_config"]
+READ = clip("clip", "", "quick_gelu")["text_config"]
+
+
+def seq2seq(kind, name, **more):
+    """A relative of BART."""
+    return bart(kind, name + "ForConditionalGeneration", **dict(
+        activation_function="gelu", max_position_embeddings=40, scale_embedding=True, decoder_start_token_id=2, pad_token_id=1) | more)
+
+
+def of_t5(kind, name, **more):
+    return {**t5(feed_forward_proj="gated-gelu", tie_word_embeddings=False), "model_type": kind, "architectures": [name], **more}
+
+
+def unsegmented(kind, architecture, **more):
+    """Of a class without segments, whose pad token is 1."""
+    return {**{key: value for key, value in bert(kind, architecture, **more).items() if key != "type_vocab_size"}, "pad_token_id": 1}
+
+
+FAMILIES |= {
+    "camembert": ({**bert("camembert", "CamembertForMaskedLM"), **ROBERTA}, kin_shapes, {}),
+    "camembert-untied": ({**bert("camembert", "CamembertForMaskedLM", tie_word_embeddings=False), **ROBERTA}, kin_shapes, {}),
+    "data2vec-text": ({**bert("data2vec-text", "Data2VecTextForTokenClassification", id2label=LABELS), **ROBERTA}, kin_shapes, {}),
+    "xlm-roberta-xl": ({**bert("xlm-roberta-xl", "XLMRobertaXLForSequenceClassification", id2label=LABELS), **ROBERTA}, kin_shapes, {}),
+    "roberta-prelayernorm": ({**bert("roberta-prelayernorm", "RobertaPreLayerNormForMaskedLM"), **ROBERTA}, kin_shapes, {}),
+    "electra": (bert("electra", "ElectraForPreTraining", embedding_size=24, summary_type="first", summary_use_proj=True), kin_shapes, {}),
+    "electra-classes": (bert("electra", "ElectraForSequenceClassification", embedding_size=48, id2label=LABELS), kin_shapes, {}),
+    "electra-fill": (bert("electra", "ElectraForMaskedLM", embedding_size=24), kin_shapes, {}),
+    "albert": ({**bert("albert", "AlbertForMaskedLM", embedding_size=24, num_hidden_groups=1, inner_group_num=1), "hidden_act": "gelu_new"},
+               kin_shapes, {}),
+    "albert-answers": (bert("albert", "AlbertForQuestionAnswering", embedding_size=48), kin_shapes, {}),
+    "ernie": (bert("ernie", "ErnieForSequenceClassification", use_task_id=True, task_type_vocab_size=3, id2label=LABELS), kin_shapes, {}),
+    "megatron-bert": (bert("megatron-bert", "MegatronBertForMaskedLM"), kin_shapes, {}),
+    "mpnet": (unsegmented("mpnet", "MPNetModel", relative_attention_num_buckets=32), kin_shapes, MEAN),
+    "mpnet-fill": (unsegmented("mpnet", "MPNetForMaskedLM", relative_attention_num_buckets=32), kin_shapes, {}),
+    "esm": (unsegmented("esm", "EsmForMaskedLM", **ESM), kin_shapes, {}),
+    "esm-classes": (unsegmented("esm", "EsmForSequenceClassification", id2label=LABELS, **{**ESM, "token_dropout": False}), kin_shapes, {}),
+    "splade": (bert("bert", "BertForMaskedLM"), kin_shapes, SPLADE),
+    "colbert": (bert("bert", "HF_ColBERT", vector=12), kin_shapes, {}),
+    "deberta": ({**bert("deberta", "DebertaForSequenceClassification", id2label=LABELS, **{
+        key: value for key, value in DEBERTA.items() if key != "layer_norm_eps"}), "type_vocab_size": 0}, deberta_shapes, {}),
+    "deberta-v3": ({**bert("deberta-v2", "DebertaV2ForMaskedLM"), **DEBERTA, "type_vocab_size": 0, "position_buckets": 8, "share_att_key": True,
+                    "norm_rel_ebd": "layer_norm"}, deberta_shapes, {}),
+    "deberta-v2-convolved": ({**bert("deberta-v2", "DebertaV2Model"), **DEBERTA, "conv_kernel_size": 3, "conv_act": "tanh", "embedding_size": 24,
+                              "position_biased_input": True}, deberta_shapes, {}),
+    "mbart": (seq2seq("mbart", "MBart"), bart_shapes, {}),
+    "plbart": (seq2seq("plbart", "PLBart"), bart_shapes, {}),
+    "pegasus": (seq2seq("pegasus", "Pegasus", activation_function="relu", normalize_before=True), bart_shapes, {}),
+    "m2m-100": (seq2seq("m2m_100", "M2M100", activation_function="relu"), bart_shapes, {}),
+    "blenderbot": (seq2seq("blenderbot", "Blenderbot", layernorm_variant="prelayernorm"), bart_shapes, {}),
+    "blenderbot-small": (seq2seq("blenderbot-small", "BlenderbotSmall", normalize_before=False), bart_shapes, {}),
+    "mt5": (of_t5("mt5", "MT5ForConditionalGeneration"), t5_shapes, {}),
+    "umt5": (of_t5("umt5", "UMT5ForConditionalGeneration"), t5_shapes, {}),
+    "t5-encoder": (of_t5("t5", "T5EncoderModel"), t5_encoder_shapes, {}),
+    "sentence-t5": (of_t5("t5", "T5EncoderModel"), t5_encoder_shapes, MEAN),
+    "dinov2-registers": ({**vit("dinov2_with_registers", "Dinov2WithRegistersModel", mlp_ratio=2, num_register_tokens=4), "layer_norm_eps": 1e-6},
+                         vit_shapes, CROPPED),
+    "dinov2-registers-classes": ({**vit("dinov2_with_registers", "Dinov2WithRegistersForImageClassification", mlp_ratio=2, num_register_tokens=3,
+                                        id2label=LABELS), "layer_norm_eps": 1e-6}, vit_shapes, {}),
+    "data2vec-vision": ({**beit("Data2VecVisionForImageClassification", id2label=LABELS), "model_type": "data2vec-vision"}, vit_shapes, PICTURE),
+    "vit-msn": (vit("vit_msn", "ViTMSNForImageClassification", intermediate_size=80, id2label=LABELS), vit_shapes, PICTURE),
+    "ijepa": (vit("ijepa", "IJepaForImageClassification", intermediate_size=80, id2label=LABELS), vit_shapes, PICTURE),
+    "dinov3": (DINO3, dinov3_shapes, {}),
+    "dinov3-gated": ({**DINO3, "num_register_tokens": 1, "use_gated_mlp": True, "hidden_act": "silu"}, dinov3_shapes, {}),
+    "clip-vision": ({**SEEN, "model_type": "clip_vision_model", "architectures": ["CLIPVisionModel"]}, tower_shapes, PICTURE),
+    "clip-text": ({**READ, "model_type": "clip_text_model", "architectures": ["CLIPTextModelWithProjection"], "projection_dim": 20}, tower_shapes, {}),
+    "siglip-vision": ({**SEEN, "model_type": "siglip_vision_model", "architectures": ["SiglipVisionModel"], "hidden_act": "gelu_pytorch_tanh"},
+                      tower_shapes, PICTURE),
+    "siglip-text": ({**READ, "model_type": "siglip_text_model", "architectures": ["SiglipTextModel"], "hidden_act": "gelu_pytorch_tanh",
+                     "projection_size": 32}, tower_shapes, {}),
+}
+
 
 def relative(model_type, architecture, eps="rms_norm_eps", **more):
     own = dict(model_type=model_type, architectures=[architecture + "ForCausalLM"], hidden_size=48, num_attention_heads=6, num_key_value_heads=2,
@@ -324,7 +406,7 @@ def make(family, folder, seed):
     """The config and the weights of what is written."""
     config, shapes, files = FAMILIES[family]
     os.makedirs(folder, exist_ok=True)
-    written = {key: value for key, value in config.items() if key != "buffers"}  # which is of the shapes alone
+    written = {key: value for key, value in config.items() if key not in ("buffers", "vector")}  # which are of the shapes alone
     for name, content in {"config.json": written, **files}.items():
         os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
         with open(os.path.join(folder, name), "w") as file:

@@ -21,8 +21,8 @@ def beit_bias(w, p, grid):
 def vit(c, w, image):
     import torch
     kind, count = c["model_type"], c["num_attention_heads"]
-    dino, classify = kind == "dinov2", "For" in c["architectures"][0]
-    p = f"{kind}." if classify else ""
+    dino, classify = kind.startswith("dinov2"), "For" in c["architectures"][0]
+    p = ("vit." if kind == "vit_msn" else kind.replace("-", "_") + ".") if classify else ""
     w = {name[len(p):] if name.startswith(p) else name: value for name, value in w.items()}
     norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_eps"])
     side, b = c["patch_size"], len(image)
@@ -30,14 +30,17 @@ def vit(c, w, image):
     patches = image.astype(np.float64).reshape(b, 3, grid, side, grid, side).transpose(0, 2, 4, 1, 3, 5).reshape(b, grid * grid, -1)
     kernel = w["embeddings.patch_embeddings.projection.weight"]
     x = patches @ kernel.reshape(len(kernel), -1).T + w["embeddings.patch_embeddings.projection.bias"]
-    front = [w["embeddings.cls_token"]] + ([w["embeddings.distillation_token"]] if kind == "deit" else [])
+    front = [w[name] for name in ("embeddings.cls_token",) if name in w] + ([w["embeddings.distillation_token"]] if kind == "deit" else [])
     at, learnt = w.get("embeddings.position_embeddings", np.zeros((1, 1, 1))), c["image_size"] // side
     shared, table = beit_bias(w, "encoder.", grid), "attention.attention."
     if grid != learnt:
         map_ = torch.tensor(at[:, len(front):].reshape(1, learnt, learnt, -1)).permute(0, 3, 1, 2)
-        map_ = torch.nn.functional.interpolate(map_, size=(grid, grid), mode="bicubic", align_corners=False)
+        map_ = torch.nn.functional.interpolate(map_, size=(grid, grid), mode="bicubic", align_corners=False,
+                                               antialias=kind == "dinov2_with_registers")
         at = np.concatenate([at[:, :len(front)], map_.permute(0, 2, 3, 1).reshape(1, grid * grid, -1).numpy()], 1)
     x = np.concatenate([*(np.repeat(token, b, 0) for token in front), x], 1) + at
+    if "embeddings.register_tokens" in w:
+        x = np.concatenate([x[:, :1], np.repeat(w["embeddings.register_tokens"], b, 0), x[:, 1:]], 1)
     first, second = ("norm1", "norm2") if dino else ("layernorm_before", "layernorm_after")
     for n in range(c["num_hidden_layers"]):
         l = f"encoder.layer.{n}."
@@ -59,9 +62,11 @@ def vit(c, w, image):
     x = norm(x, "layernorm")
     if not classify:
         return {"hidden": x}
+    if kind == "ijepa":
+        return {"scores": linear(x.mean(1), w, "classifier")}
     if kind == "deit":
         return {"scores": (linear(x[:, 0], w, "cls_classifier") + linear(x[:, 1], w, "distillation_classifier")) / 2}
-    return {"scores": linear(np.concatenate([x[:, 0], x[:, 1:].mean(1)], -1) if dino else x[:, 0], w, "classifier")}
+    return {"scores": linear(np.concatenate([x[:, 0], x[:, 1 + c.get("num_register_tokens", 0):].mean(1)], -1) if dino else x[:, 0], w, "classifier")}
 
 
 def trocr_memory(c, w, image):
@@ -304,15 +309,16 @@ def clip_tower(x, c, w, prefix, mask):
     return x
 
 
-def clip(c, w, ids, end, image):
-    """The vectors of texts and of pictures, and how well they go together."""
-    siglip, t, v = c["model_type"] == "siglip", c["text_config"], c["vision_config"]
-    unit = lambda x: x / np.linalg.norm(x, axis=-1, keepdims=True)
-    length = ids.shape[1]
-    x = w["text_model.embeddings.token_embedding.weight"][ids] + w["text_model.embeddings.position_embedding.weight"][:length]
-    x = clip_tower(x, t, w, "text_model.", np.ones((length, length), bool) if siglip else np.tril(np.ones((length, length), bool)))
-    x = layer_norm(x, w, "text_model.final_layer_norm", t["layer_norm_eps"])
-    text = unit(linear(x[:, -1], w, "text_model.head") if siglip else x[np.arange(len(ids)), end] @ w["text_projection.weight"].T)
+def clip_text(t, w, ids, siglip):
+    """The states of a text's tokens."""
+    live = np.ones((ids.shape[1],) * 2, bool)
+    x = w["text_model.embeddings.token_embedding.weight"][ids] + w["text_model.embeddings.position_embedding.weight"][:ids.shape[1]]
+    x = clip_tower(x, t, w, "text_model.", live if siglip else np.tril(live))
+    return layer_norm(x, w, "text_model.final_layer_norm", t["layer_norm_eps"])
+
+
+def clip_picture(v, w, image, siglip):
+    """The states of a picture's tokens, and what stands for all of them."""
     side, b = v["patch_size"], len(image)
     grid = image.shape[2] // side
     patches = image.astype(np.float64).reshape(b, 3, grid, side, grid, side).transpose(0, 2, 4, 1, 3, 5).reshape(b, grid * grid, -1)
@@ -324,15 +330,34 @@ def clip(c, w, ids, end, image):
     eps = v["layer_norm_eps"]
     y = y if siglip else layer_norm(y, w, "vision_model.pre_layrnorm", eps)
     y = clip_tower(y, v, w, "vision_model.", True)
-    if siglip:
-        y, h = layer_norm(y, w, "vision_model.post_layernorm", eps), "vision_model.head."
-        wq, wk, wv = np.split(w[h + "attention.in_proj_weight"], 3)
-        bq, bk, bv = np.split(w[h + "attention.in_proj_bias"], 3)
-        q = heads_of(np.repeat(w[h + "probe"], b, 0) @ wq.T + bq, v["num_attention_heads"])
-        k, values = (heads_of(y @ m.T + n, v["num_attention_heads"]) for m, n in ((wk, bk), (wv, bv)))
-        a = linear(joined(softmax(q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1])) @ values), w, h + "attention.out_proj")
-        a = a + linear(ACTIVATIONS[v["hidden_act"]](linear(layer_norm(a, w, h + "layernorm", eps), w, h + "mlp.fc1")), w, h + "mlp.fc2")
-        picture = unit(a[:, 0])
-    else:
-        picture = unit(layer_norm(y[:, 0], w, "vision_model.post_layernorm", eps) @ w["visual_projection.weight"].T)
+    if not siglip:
+        return y, layer_norm(y[:, 0], w, "vision_model.post_layernorm", eps)
+    y, h = layer_norm(y, w, "vision_model.post_layernorm", eps), "vision_model.head."
+    wq, wk, wv = np.split(w[h + "attention.in_proj_weight"], 3)
+    bq, bk, bv = np.split(w[h + "attention.in_proj_bias"], 3)
+    q = heads_of(np.repeat(w[h + "probe"], b, 0) @ wq.T + bq, v["num_attention_heads"])
+    k, values = (heads_of(y @ m.T + n, v["num_attention_heads"]) for m, n in ((wk, bk), (wv, bv)))
+    a = linear(joined(softmax(q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1])) @ values), w, h + "attention.out_proj")
+    a = a + linear(ACTIVATIONS[v["hidden_act"]](linear(layer_norm(a, w, h + "layernorm", eps), w, h + "mlp.fc1")), w, h + "mlp.fc2")
+    return y, a[:, 0]
+
+
+def clip(c, w, ids, end, image):
+    """The vectors of texts and of pictures, and how well they go together."""
+    siglip = c["model_type"] == "siglip"
+    unit = lambda x: x / np.linalg.norm(x, axis=-1, keepdims=True)
+    x, (_, y) = clip_text(c["text_config"], w, ids, siglip), clip_picture(c["vision_config"], w, image, siglip)
+    text = unit(linear(x[:, -1], w, "text_model.head") if siglip else x[np.arange(len(ids)), end] @ w["text_projection.weight"].T)
+    picture = unit(y if siglip else y @ w["visual_projection.weight"].T)
     return text, picture, picture @ text.T * np.exp(w["logit_scale"]).item() + (w["logit_bias"] if siglip else 0)
+
+
+def tower(c, w, ids=None, end=None, image=None):
+    """One of the two encoders by itself."""
+    siglip, projected = c["model_type"].startswith("siglip"), c["architectures"][0].endswith("Projection")
+    if image is not None:
+        hidden, pooled = clip_picture(c, w, image, siglip)
+        return {"embedding": pooled @ w["visual_projection.weight"].T} if projected else {"hidden": hidden, "pooled": pooled}
+    hidden = clip_text(c, w, ids, siglip)
+    pooled = linear(hidden[:, -1], w, "text_model.head") if siglip else hidden[np.arange(len(ids)), end]
+    return {"embedding": pooled @ w["text_projection.weight"].T} if projected else {"hidden": hidden, "pooled": pooled}

@@ -108,7 +108,8 @@ def bert_shapes(c):
 
 def vit_shapes(c):
     kind, d, classify = c["model_type"], c["hidden_size"], "For" in c["architectures"][0]
-    dino, beit, p = kind == "dinov2", kind == "beit", f"{kind}." if classify else ""
+    dino, beit, p = kind.startswith("dinov2"), kind in ("beit", "data2vec-vision"), kind.replace("-", "_") + "." if classify else ""
+    p = p.replace("vit_msn", "vit")
     f = c["hidden_size"] * c["mlp_ratio"] if dino else c["intermediate_size"]
     if c.get("use_swiglu_ffn"):
         f = (f * 2 // 3 + 7) // 8 * 8
@@ -127,6 +128,11 @@ def vit_shapes(c):
             shapes[p + "embeddings.mask_token"] = (1, 1, d)
         if c["use_shared_relative_position_bias"]:
             shapes[p + "encoder." + table] = relative
+    if kind == "ijepa":
+        del shapes[p + "embeddings.cls_token"]
+        shapes[p + "embeddings.position_embeddings"] = (1, tokens - 1, d)
+    if kind == "dinov2_with_registers":
+        shapes[p + "embeddings.register_tokens"] = (1, c["num_register_tokens"], d)
     if kind == "deit":
         shapes[p + "embeddings.distillation_token"] = (1, 1, d)
     if dino:
@@ -186,6 +192,17 @@ def clip_shapes(c):
             shapes.update({**pair(p + "self_attn.out_proj", d, d), **pair(p + "layer_norm1", d), **pair(p + "layer_norm2", d),
                            **pair(p + "mlp.fc1", f, d), **pair(p + "mlp.fc2", d, f)})
     return shapes
+
+
+def tower_shapes(c):
+    """Of one of the two encoders by itself."""
+    part = "vision_model" if "vision" in c["model_type"] else "text_model"
+    both = dict(model_type=c["model_type"].partition("_")[0], projection_dim=c.get("projection_dim", 0),
+                text_config={"vocab_size": 1, "max_position_embeddings": 1, **c}, vision_config={"image_size": 1, "patch_size": 1, **c})
+    kept = {name: shape for name, shape in clip_shapes(both).items() if name.startswith(part + ".")}
+    if c["architectures"][0].endswith("Projection"):
+        kept["visual_projection.weight" if part == "vision_model" else "text_projection.weight"] = (c["projection_dim"], c["hidden_size"])
+    return kept
 
 
 def modernbert_shapes(c):
@@ -262,13 +279,17 @@ def bart_shapes(c):
         shapes.update({**pair("model.encoder.conv1", d, c["num_mel_bins"], 3), **pair("model.encoder.conv2", d, d, 3),
                        "model.encoder.embed_positions.weight": (c["max_source_positions"], d),
                        "model.decoder.embed_positions.weight": (c["max_target_positions"], d),
-                       **pair("model.encoder.layer_norm", d), **pair("model.decoder.layer_norm", d)})
-    else:
+                       "model.decoder.embed_positions.weight": (c["max_target_positions"], d)})
+    elif kind != "m2m_100":
         shapes["final_logits_bias"] = (1, v)
     for side in "encoder", "decoder":
-        if kind == "bart":
-            shapes.update({f"model.{side}.embed_positions.weight": (c["max_position_embeddings"] + 2, d),
-                           **pair(f"model.{side}.layernorm_embedding", d)})
+        if kind in ("whisper", "mbart", "pegasus", "m2m_100", "blenderbot"):
+            shapes.update(pair(f"model.{side}.layer_norm", d))
+        if kind in ("bart", "mbart", "plbart", "blenderbot-small"):
+            shapes.update(pair(f"model.{side}.layernorm_embedding", d))
+        if kind in ("bart", "mbart", "plbart", "blenderbot", "blenderbot-small"):
+            rows = c["max_position_embeddings"] + (0 if kind.startswith("blenderbot") else 2)
+            shapes[f"model.{side}.embed_positions.weight"] = (rows, d)
         f = c[side + "_ffn_dim"]
         for n in range(c[side + "_layers"]):
             own = {**pair("fc1", f, d), **pair("fc2", d, f), **pair("final_layer_norm", d)}
@@ -308,6 +329,10 @@ def trocr_shapes(c):
     return shapes
 
 
+def t5_encoder_shapes(c):
+    return {name: shape for name, shape in t5_shapes(c).items() if not name.startswith(("decoder.", "lm_head."))}
+
+
 def t5_shapes(c):
     d, f, inner = c["d_model"], c["d_ff"], c["num_heads"] * c["d_kv"]
     gated = c.get("is_gated_act", c["feed_forward_proj"].startswith("gated"))
@@ -316,8 +341,10 @@ def t5_shapes(c):
         shapes["lm_head.weight"] = (c["vocab_size"], d)
     for side in "encoder", "decoder":
         decoder = side == "decoder"
-        shapes[f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"] = (c["relative_attention_num_buckets"], c["num_heads"])
-        for n in range(c["num_decoder_layers" if decoder else "num_layers"]):
+        layers = c["num_decoder_layers" if decoder else "num_layers"]
+        for n in range(layers if c["model_type"] == "umt5" else 1):
+            shapes[f"{side}.block.{n}.layer.0.SelfAttention.relative_attention_bias.weight"] = (c["relative_attention_num_buckets"], c["num_heads"])
+        for n in range(layers):
             last = 2 if decoder else 1
             own = {f"layer.{i}.layer_norm.weight": (d,) for i in range(last + 1)}
             for attention in ["layer.0.SelfAttention."] + ["layer.1.EncDecAttention."] * decoder:

@@ -309,9 +309,12 @@ def nomic_bert(c, w, ids, lengths, segments):
     return {"hidden": x, "embedding": mean / np.linalg.norm(mean, axis=-1, keepdims=True)}
 
 
+NORMS_FIRST = {"whisper", "mbart", "pegasus", "m2m_100", "blenderbot"}
+
+
 def bart_layer(x, w, p, c, live, memory=None, seen=None):
-    """One layer of the encoder, or of the decoder, which reads `memory`; Whisper's norms are in front."""
-    first, act = c["model_type"] == "whisper", ACTIVATIONS["silu" if c["activation_function"] == "swish" else c["activation_function"]]
+    """One layer of the encoder, or of the decoder, which reads `memory`."""
+    first, act = c["model_type"] in NORMS_FIRST, ACTIVATIONS["silu" if c["activation_function"] == "swish" else c["activation_function"]]
     norm = lambda x, name: layer_norm(x, w, p + name, 1e-5)
 
     def step(x, name, inner):
@@ -335,12 +338,17 @@ def bart_table(c, w):
 def bart_embedding(c, w, ids, side):
     kind, d, t = c["model_type"], c["d_model"], np.arange(ids.shape[1])
     x = bart_table(c, w)[ids] * (np.sqrt(d) if c["scale_embedding"] and kind != "whisper" else 1)  # whose class leaves it out
-    if kind == "marian":
+    if kind in ("marian", "pegasus", "m2m_100"):
         angles = t[:, None] / 10000.0 ** (2 * np.arange(d // 2) / d)
+        if kind == "m2m_100":  # fairseq's, which begin behind the number of the pad token
+            angles = (t[:, None] + c["pad_token_id"] + 1) * np.exp(-np.arange(d // 2) * np.log(10000) / (d // 2 - 1))
         return x + np.concatenate([np.sin(angles), np.cos(angles)], -1)
-    if kind == "whisper":
-        return x + w["model.decoder.embed_positions.weight"][t]
-    return layer_norm(x + w[f"model.{side}.embed_positions.weight"][t + 2], w, f"model.{side}.layernorm_embedding", 1e-5)
+    norm, at = f"model.{side}.layernorm_embedding", w[f"model.{side}.embed_positions.weight"]
+    if kind in ("whisper", "blenderbot"):
+        return x + at[t]
+    if kind == "blenderbot-small":
+        return layer_norm(x + at[t], w, norm, 1e-5) if side == "encoder" else layer_norm(x, w, norm, 1e-5) + at[t]
+    return layer_norm(x + at[t + 2], w, norm, 1e-5)
 
 
 def bart_memory(c, w, source=None, lengths=None, mel=None):
@@ -357,7 +365,7 @@ def bart_memory(c, w, source=None, lengths=None, mel=None):
         x, seen = bart_embedding(c, w, source, "encoder"), (np.arange(source.shape[1]) < lengths[:, None])[:, None, None]
     for n in range(c["encoder_layers"]):
         x = bart_layer(x, w, f"model.encoder.layers.{n}.", c, seen)
-    return layer_norm(x, w, "model.encoder.layer_norm", 1e-5) if kind == "whisper" else x, seen
+    return layer_norm(x, w, "model.encoder.layer_norm", 1e-5) if kind in NORMS_FIRST else x, seen
 
 
 def bart_scores(c, w, token, memory, seen):
@@ -365,9 +373,9 @@ def bart_scores(c, w, token, memory, seen):
     y, live = bart_embedding(c, w, token, "decoder"), np.tril(np.ones((token.shape[1],) * 2, bool))
     for n in range(c["decoder_layers"]):
         y = bart_layer(y, w, f"model.decoder.layers.{n}.", c, live, memory, seen)
-    if kind == "whisper":
-        return {"scores": layer_norm(y, w, "model.decoder.layer_norm", 1e-5) @ table.T}
-    return {"scores": y @ table.T + w["final_logits_bias"]}
+    if kind in NORMS_FIRST:
+        y = layer_norm(y, w, "model.decoder.layer_norm", 1e-5)
+    return {"scores": y @ table.T + w.get("final_logits_bias", 0)}
 
 
 def bart(c, w, token, **read):
@@ -399,10 +407,11 @@ class T5:
     def norm(self, x, name):
         return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.c["layer_norm_epsilon"]) * self.w[name + ".weight"]
 
-    def bias(self, side, length):
+    def bias(self, side, length, layer=0):
         buckets, furthest = self.c["relative_attention_num_buckets"], self.c.get("relative_attention_max_distance", 128)
         rows = np.array([[t5_bucket(j - i, side == "encoder", buckets, furthest) for j in range(length)] for i in range(length)])
-        return self.w[f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"][rows].transpose(2, 0, 1)
+        own = layer if self.c["model_type"] == "umt5" else 0  # all layers have the first one's, or each its own
+        return self.w[f"{side}.block.{own}.layer.0.SelfAttention.relative_attention_bias.weight"][rows].transpose(2, 0, 1)
 
     def attend(self, p, x, over, live, bias=0):
         q, k, v = (linear(y, self.w, p + name) for y, name in ((x, "q"), (over, "k"), (over, "v")))
@@ -419,7 +428,7 @@ class T5:
         for n in range(self.c["num_layers"]):
             p = f"encoder.block.{n}."
             y = self.norm(x, p + "layer.0.layer_norm")
-            x = x + self.attend(p + "layer.0.SelfAttention.", y, y, seen, self.bias("encoder", source.shape[1]))
+            x = x + self.attend(p + "layer.0.SelfAttention.", y, y, seen, self.bias("encoder", source.shape[1], n))
             x = x + self.mlp(p + "layer.1.DenseReluDense.", self.norm(x, p + "layer.1.layer_norm"))
         return self.norm(x, "encoder.final_layer_norm"), seen
 
@@ -429,11 +438,13 @@ class T5:
         for n in range(self.c["num_decoder_layers"]):
             p = f"decoder.block.{n}."
             y = self.norm(x, p + "layer.0.layer_norm")
-            x = x + self.attend(p + "layer.0.SelfAttention.", y, y, live, self.bias("decoder", token.shape[1]))
+            x = x + self.attend(p + "layer.0.SelfAttention.", y, y, live, self.bias("decoder", token.shape[1], n))
             x = x + self.attend(p + "layer.1.EncDecAttention.", self.norm(x, p + "layer.1.layer_norm"), memory, seen)
             x = x + self.mlp(p + "layer.2.DenseReluDense.", self.norm(x, p + "layer.2.layer_norm"))
         x = self.norm(x, "decoder.final_layer_norm")
-        return {"scores": x @ w["lm_head.weight"].T if "lm_head.weight" in w else x * self.c["d_model"] ** -0.5 @ w["shared.weight"].T}
+        if self.c["model_type"] == "mt5" or "lm_head.weight" in w:
+            return {"scores": x @ w.get("lm_head.weight", w["shared.weight"]).T}
+        return {"scores": x * self.c["d_model"] ** -0.5 @ w["shared.weight"].T}
 
 
 def t5(c, w, token, source, lengths):

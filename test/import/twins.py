@@ -14,11 +14,15 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from decoders import FACTS, decoder
 from make import FAMILIES, make
 from measured import measured
-from picture_models import clip, detr, sam, swin, timm, trocr, vit
+from picture_models import clip, detr, sam, swin, timm, tower, trocr, vit
 from program import call, run
-from text_models import bart, bert, gpt2, gpt_neox, llama, modernbert, nomic_bert, opt, t5
+from relatives import KINDS, deberta, dinov3, kin
+from text_models import T5, bart, bert, gpt2, gpt_neox, llama, modernbert, nomic_bert, opt, sentence, t5
 
 BOUND, BATCH, LENGTH = 1e-5, 3, 21
+VITS = ("vit", "deit", "dinov2", "beit", "dinov2_with_registers", "data2vec-vision", "vit_msn", "ijepa")
+BARTS = ("bart", "marian", "whisper", "mbart", "plbart", "pegasus", "m2m_100", "blenderbot", "blenderbot-small")
+T5S = ("t5", "mt5", "umt5")
 
 
 def check_clip(family, folder, spec, config, w, rng):
@@ -42,6 +46,32 @@ def check_detr(family, folder, spec, config, w, rng):
     compare(family, folder, spec, {"image": image, "there": there}, detr(config, w, image, there), "detect_bordered")
 
 
+def check_tower(family, folder, spec, config, w, rng):
+    """An encoder of pictures, or of texts, by itself."""
+    inputs = {"image": rng.standard_normal((BATCH, 3, 32, 32)).astype(np.float32)}
+    if "text" in config["model_type"]:
+        inputs = {"ids": rng.integers(0, 97, (BATCH, 24), dtype=np.int32)}
+        inputs.update({} if config["model_type"].startswith("siglip") else {"end": np.array([23, 9, 0], np.int32)})
+    compare(family, folder, spec, inputs, (dinov3 if config["model_type"] == "dinov3_vit" else tower)(config, w, **inputs))
+
+
+def check_relative(family, folder, spec, config, w, rng):
+    """An encoder of texts; those of sentences give a vector, and nothing else."""
+    inputs = {"ids": rng.integers(0, 97, (BATCH, LENGTH), dtype=np.int32), "lengths": np.array([LENGTH, 5, 13], np.int32)}
+    if "segments: i32" in open(spec).read():
+        inputs["segments"] = rng.integers(0, 2, (BATCH, LENGTH), dtype=np.int32)
+    if config["model_type"] in T5S:
+        hidden, _ = T5(config, w).memory(inputs["ids"], inputs["lengths"])
+        modules = [("Pooling", {"pooling_mode_mean_tokens": True}, None), ("Normalize", {}, None)]
+        wanted = {"hidden": hidden, "embedding": np.stack([sentence(modules, row[:n]) for row, n in zip(hidden, inputs["lengths"])])}
+    else:
+        wanted = (deberta if config["model_type"].startswith("deberta") else kin)(config, w, **inputs)
+    if family == "splade":
+        wanted = {"embedding": wanted["splade"]}
+    is_vector = "modules.json" in FAMILIES[family][2] or family == "colbert"
+    compare(family, folder, spec, inputs, {name: rows for name, rows in wanted.items() if name != "splade" and (name == "embedding") == is_vector})
+
+
 def check(family, folder):
     config, weights = make(family, folder, seed=1 + len(family))
     spec = os.path.join(folder, "spec.attn")
@@ -60,7 +90,12 @@ def check(family, folder):
     if config["model_type"] in ("swin", "swinv2"):
         inputs = {"image": rng.standard_normal((BATCH, 3, 64, 64)).astype(np.float32)}
         return compare(family, folder, spec, inputs, swin(config, w, inputs["image"]))
-    if config["model_type"] in ("vit", "deit", "dinov2", "beit"):
+    if config["model_type"] == "dinov3_vit" or "_model" in config["model_type"]:
+        return check_tower(family, folder, spec, config, w, rng)
+    if config["architectures"] == ["T5EncoderModel"] or config["model_type"].startswith("deberta") or config["model_type"] in KINDS and (
+            config["model_type"] != "bert" or family in ("splade", "colbert")):
+        return check_relative(family, folder, spec, config, w, rng)
+    if config["model_type"] in VITS:
         processor = FAMILIES[family][2].get("preprocessor_config.json", {})
         side = processor.get("crop_size", {}).get("height", config["image_size"])
         inputs = {"image": rng.standard_normal((BATCH, 3, side, side)).astype(np.float32)}
@@ -72,13 +107,13 @@ def check(family, folder):
         return check_detr(family, folder, spec, config, w, rng)
     if config["model_type"] in ("clip", "siglip"):
         return check_clip(family, folder, spec, config, w, rng)
-    if config["model_type"] in ("bart", "marian", "whisper", "t5"):
+    if config["model_type"] in BARTS + T5S:
         inputs = {"token": rng.integers(0, 97, (BATCH, 13), dtype=np.int32)}
         if config["model_type"] == "whisper":
             inputs["mel"] = rng.standard_normal((BATCH, config["num_mel_bins"], 2 * config["max_source_positions"])).astype(np.float32)
         else:
             inputs.update(source=rng.integers(0, 97, (BATCH, LENGTH), dtype=np.int32), lengths=np.array([LENGTH, 5, 13], np.int32))
-        wanted = (t5 if config["model_type"] == "t5" else bart)(config, w, **inputs)
+        wanted = (t5 if config["model_type"] in T5S else bart)(config, w, **inputs)
         return compare(family, folder, spec, inputs, wanted, "scores", whole=True)
     inputs = {"ids": rng.integers(0, 97, (BATCH, LENGTH), dtype=np.int32)}
     if "vocab_size" in config and config["model_type"] in ("bert", "roberta", "xlm-roberta", "distilbert", "modernbert", "nomic_bert"):
@@ -111,7 +146,7 @@ def compare(family, folder, spec, inputs, wanted, entry=None, whole=False, more=
     largest = 0
     for name, got in zip(names, run(command, folder, inputs, names)):
         rows = wanted[name]
-        if rows.ndim == 3 and "lengths" in inputs and not whole:  # what stands behind a text's end is nobody's business
+        if rows.shape[:2] == (BATCH, LENGTH) and "lengths" in inputs and not whole:  # what stands behind a text's end is nobody's business
             got, rows = (np.concatenate([x[b, :n] for b, n in enumerate(inputs["lengths"])]) for x in (got, rows))
         assert np.isfinite(got).all() and np.isfinite(rows).all(), name
         largest = max(largest, np.sqrt(((got - rows) ** 2).sum() / (rows ** 2).sum()))

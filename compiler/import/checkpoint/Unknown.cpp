@@ -20,16 +20,11 @@ struct Signature {
 } // namespace
 
 /// Types that are a family's under another name.
-static constexpr std::pair<StringRef, StringRef> synonyms[] = {
-    {"camembert", "roberta"}, {"mt5", "t5"}, {"xlm_roberta", "xlm-roberta"}};
+static constexpr std::pair<StringRef, StringRef> synonyms[] = {{"xlm_roberta", "xlm-roberta"}};
 
 /// Types whose tensors have the names of a family that computes something else with them.
 static constexpr std::pair<StringRef, StringRef> others[] = {
-    {"electra", "its embeddings may have a width of their own, and its heads differ"},
-    {"deepseek_v3", "its keys and values are compressed"},
-    {"umt5", "each layer has biases by distance of its own"},
-    {"mbart", "its norms stand in front of attention and mlp"},
-    {"dinov2_with_registers", "it has tokens that belong to no patch"}};
+    {"deepseek_v3", "its keys and values are compressed"}};
 
 /// The family whose names the tensors have; empty where they are of none.
 static StringRef familyByTensors(const Folder &folder) {

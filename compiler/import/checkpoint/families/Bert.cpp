@@ -72,7 +72,7 @@ constexpr BertClassHead pooled = {"", "classifier", "tanh"},
 
 constexpr unsigned roberta = BehindPadding | OneSegment | MayDecode,
                    albert = NarrowTokens | AlwaysWidened | SharedLayers,
-                   megatron = NormsInFront | PlainEmbeddings | MayDecode,
+                   megatron = NormsInFront | PlainEmbeddings,
                    xl = roberta | NormsInFront | PlainEmbeddings,
                    mpnet = BehindPadding | NoSegments | Distances,
                    esm = BehindPadding | NoSegments | NormsInFront | MayDecode | FixedGelu |

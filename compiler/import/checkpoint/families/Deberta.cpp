@@ -255,6 +255,9 @@ std::string DebertaWriter::ignored() const {
               ids = prefix + "embeddings.position_ids";
   if (writer.folder.has(positions) && !config.flag("position_biased_input", true))
     text += "ignore \"" + positions + "\"  // positions are not added in front\n";
+  if (!isRelative && writer.folder.has(prefix + "encoder.LayerNorm.weight"))
+    text +=
+        "ignore \"" + prefix + "encoder.LayerNorm.*\"  // of distances, of which there are none\n";
   if (writer.folder.has(ids))
     text += "ignore \"" + ids + "\"\n";
   return text;

@@ -76,7 +76,7 @@ void BertWriter::writeHeadParameters() {
     os << "linear discriminator_predictions.dense: D -> D bias\n"
           "dim O = 1\nlinear discriminator_predictions.dense_prediction: D -> O bias\n";
   else if (isColbert)
-    os << "linear linear: D -> O\n";
+    os << "linear vectors: D -> O = \"linear\"\n";
   else if (!writer.task.empty())
     config.refuse("architectures", "a bare model, or `…ForMaskedLM`, `…ForSequenceClassification`, "
                                    "`…ForTokenClassification` or `…ForQuestionAnswering`");
@@ -141,7 +141,7 @@ std::string BertWriter::headBody() {
     return "return first(O, discriminator_predictions.dense_prediction(" +
            activated("discriminator_predictions.dense(y)") + "))\n";
   if (isColbert)
-    return "let v = linear(y)\nreturn v / max(sqrt(sum(O, v * v)), 1e-12)\n";
+    return "let v = vectors(y)\nreturn v / max(sqrt(sum(O, v * v)), 1e-12)\n";
   return hasPooler ? ("return y, tanh(" + prefix + kind.pooler + "(first(T, y)))\n").str()
                    : "return y\n";
 }
