@@ -11,8 +11,9 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from published_decoders import PUBLISHED_DECODERS
+from relatives import deberta_shapes, kin_shapes
 from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
-                    opt_shapes, sam_shapes, swin_shapes, t5_shapes, trocr_shapes, vit_shapes)
+                    opt_shapes, sam_shapes, swin_shapes, t5_encoder_shapes, t5_shapes, tower_shapes, trocr_shapes, vit_shapes)
 
 BERT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
             max_position_embeddings=512, type_vocab_size=2, vocab_size=30522, pad_token_id=0)
@@ -221,6 +222,50 @@ PUBLISHED = {
 }
 
 PUBLISHED.update(PUBLISHED_DECODERS)
+SEQ2SEQ = dict(d_model=1024, encoder_layers=12, decoder_layers=12, encoder_attention_heads=16, decoder_attention_heads=16, encoder_ffn_dim=4096,
+               decoder_ffn_dim=4096, max_position_embeddings=1024, scale_embedding=True, decoder_start_token_id=2, eos_token_id=2, pad_token_id=1)
+MT5 = dict(architectures=["MT5ForConditionalGeneration"], model_type="mt5", d_ff=1024, d_kv=64, d_model=512, decoder_start_token_id=0, eos_token_id=1,
+           feed_forward_proj="gated-gelu", layer_norm_epsilon=1e-6, num_heads=6, num_layers=8, num_decoder_layers=8,
+           relative_attention_num_buckets=32, tie_word_embeddings=False, vocab_size=250112)
+LARGE = dict(hidden_size=1024, num_attention_heads=16, num_hidden_layers=24, intermediate_size=4096, hidden_act="quick_gelu", layer_norm_eps=1e-5)
+UNSEGMENTED = {key: value for key, value in BERT.items() if key not in ("type_vocab_size", "pad_token_id")}
+PUBLISHED |= {  # relatives
+    "albert/albert-base-v2": ({**BERT, "architectures": ["AlbertModel"], "model_type": "albert", "embedding_size": 128, "hidden_act": "gelu_new",
+                               "num_hidden_groups": 1, "inner_group_num": 1, "vocab_size": 30000}, kin_shapes, 11683584),
+    "google/electra-small-discriminator": ({**BERT, "architectures": ["ElectraModel"], "model_type": "electra", "embedding_size": 128,
+                                            "hidden_size": 256, "intermediate_size": 1024, "num_attention_heads": 4}, kin_shapes, 13483008),
+    "sentence-transformers/all-mpnet-base-v2": ({**UNSEGMENTED, "architectures": ["MPNetModel"], "model_type": "mpnet", "layer_norm_eps": 1e-5,
+                                                 "max_position_embeddings": 514, "relative_attention_num_buckets": 32, "vocab_size": 30527,
+                                                 "pad_token_id": 1}, kin_shapes, 109486464),
+    "microsoft/deberta-v3-base": ({**UNSEGMENTED, "architectures": ["DebertaV2Model"], "model_type": "deberta-v2", "layer_norm_eps": 1e-7,
+                                   "type_vocab_size": 0, "position_buckets": 256, "norm_rel_ebd": "layer_norm", "share_att_key": True,
+                                   "pos_att_type": "p2c|c2p", "relative_attention": True, "position_biased_input": False, "vocab_size": 128100},
+                                  deberta_shapes, 183831552),
+    # Without the table of sines; of mBART with the bias of the scores, which the published number leaves out.
+    "facebook/m2m100_418M": ({**SEQ2SEQ, "architectures": ["M2M100ForConditionalGeneration"], "model_type": "m2m_100", "activation_function": "relu",
+                              "vocab_size": 128112}, bart_shapes, 483905536),
+    "facebook/nllb-200-distilled-600M": ({**SEQ2SEQ, "architectures": ["M2M100ForConditionalGeneration"], "model_type": "m2m_100",
+                                          "activation_function": "relu", "vocab_size": 256206}, bart_shapes, 615073792),
+    "facebook/mbart-large-50": ({**SEQ2SEQ, "architectures": ["MBartForConditionalGeneration"], "model_type": "mbart", "activation_function": "gelu",
+                                 "vocab_size": 250054}, bart_shapes, 610879488 + 250054),
+    "google/mt5-small": (MT5, t5_shapes, 300176768),
+    "google/t5-v1_1-xxl": ({**MT5, "architectures": ["T5EncoderModel"], "model_type": "t5", "d_ff": 10240, "d_model": 4096, "num_heads": 64,
+                            "num_layers": 24, "num_decoder_layers": 24, "vocab_size": 32128}, t5_encoder_shapes, 4762310656),
+    # DINOv2's, and four registers.
+    "facebook/dinov2-with-registers-base": ({
+        **{key: value for key, value in VIT.items() if key != "intermediate_size"}, "architectures": ["Dinov2WithRegistersModel"],
+        "model_type": "dinov2_with_registers", "image_size": 518, "patch_size": 14, "mlp_ratio": 4, "layer_norm_eps": 1e-6, "use_swiglu_ffn": False,
+        "num_register_tokens": 4}, vit_shapes, 86579712 + 4 * 768),
+    "openai/clip-vit-large-patch14, its text model": ({**LARGE, "hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 12,
+                                                       "intermediate_size": 3072, "architectures": ["CLIPTextModel"], "vocab_size": 49408,
+                                                       "model_type": "clip_text_model", "max_position_embeddings": 77}, tower_shapes, 123060480),
+    "openai/clip-vit-large-patch14, its vision model": ({**LARGE, "architectures": ["CLIPVisionModel"], "model_type": "clip_vision_model",
+                                                         "image_size": 224, "patch_size": 14}, tower_shapes, 303179776),
+    "google/siglip-base-patch16-224, its vision model": ({
+        **LARGE, "hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 12, "intermediate_size": 3072, "layer_norm_eps": 1e-6,
+        "hidden_act": "gelu_pytorch_tanh", "architectures": ["SiglipVisionModel"], "model_type": "siglip_vision_model", "image_size": 224,
+        "patch_size": 16}, tower_shapes, 92884224),
+}
 
 
 def write_hole(path, shapes):

@@ -90,8 +90,11 @@ private:
   std::string activated(const std::string &x);
 
   // Heads, in BertHeads.cpp.
+  /// The parameters of the head that the config names.
   void writeHeadParameters();
+  /// Those that score the tokens of a vocabulary.
   void writeTokenHead();
+  /// Those that score classes of a text.
   void writeClassHead();
   /// An entry's name, its results, and its statements behind `y`, the states of all tokens.
   llvm::StringRef entryName() const;
