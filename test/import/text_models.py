@@ -471,6 +471,9 @@ def sentence(modules, rows):
     for kind, config, w in modules:
         if kind == "Pooling":
             vector = pooled(config, rows)
+        elif kind == "TokenDense":  # PyLate's, of each token
+            vector = rows @ w["linear.weight"].T
+            vector = vector / np.linalg.norm(vector, axis=-1, keepdims=True)
         elif kind == "Dense":
             act = config.get("activation_function", "torch.nn.modules.activation.Tanh").rsplit(".", 1)[1]
             function = {"Tanh": np.tanh, "Identity": lambda x: x, "ReLU": ACTIVATIONS["relu"], "GELU": ACTIVATIONS["gelu"]}[act]

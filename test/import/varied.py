@@ -60,6 +60,8 @@ KNOWN = {
     "max-and-mean": (SMALL_BERT, [pooling("max_tokens", "mean_tokens"), dense(64, 20, activation_function="torch.nn.modules.activation.GELU"),
                                   ("LayerNorm", dict(dimension=20))]),
     "all-modes": (SMALL_BERT, [pooling("cls_token", "max_tokens", "mean_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken")]),
+    "pylate": (SMALL_BERT, [("TokenDense", dict(in_features=32, out_features=16, bias=False, use_residual=False,
+                                               activation_function="torch.nn.modules.linear.Identity"))]),
     "newer-pooling": (SMALL_BERT, [("Pooling", dict(embedding_dimension=32, pooling_mode="weightedmean"))]),
 }
 
@@ -125,7 +127,7 @@ def write(folder, config, modules, seed):
     found, listed = [], [dict(idx=0, name="0", path="", type=OF + "Transformer")]
     for i, (kind, own) in enumerate(modules):
         path, tensors = f"{i + 3}_{kind}", {}
-        if kind == "Dense":
+        if kind in ("Dense", "TokenDense"):
             tensors = {"linear.weight": (own["out_features"], own["in_features"]), **({"linear.bias": (own["out_features"],)} if own["bias"] else {})}
         elif kind == "LayerNorm":
             tensors = pair("norm", own["dimension"])
@@ -134,7 +136,7 @@ def write(folder, config, modules, seed):
         json.dump(own, open(f"{folder}/{path}/config.json", "w"))
         if tensors:
             write_safetensors(f"{folder}/{path}/model.safetensors", tensors)
-        listed.append(dict(idx=i + 1, name=str(i + 1), path=path, type=OF + kind))
+        listed.append(dict(idx=i + 1, name=str(i + 1), path=path, type="pylate.models.Dense.Dense" if kind == "TokenDense" else OF + kind))
         found.append((kind, own, {name: value.astype(np.float64) for name, value in tensors.items()}))
     if modules:
         json.dump(listed, open(f"{folder}/modules.json", "w"))
@@ -159,10 +161,13 @@ def check(name, folder, config, modules, seed):
     entry, result = ("fill", "scores") if both else ("scores", "scores")
     if modules:
         entry, result = "embed", "embedding"
-        wanted = np.stack([sentence(modules, row[:n]) for row, n in zip(hidden, lengths)])
+        of_tokens = modules[0][0] == "TokenDense"  # a vector for each
+        wanted = (np.concatenate if of_tokens else np.stack)([sentence(modules, row[:n]) for row, n in zip(hidden, lengths)])
     if modules or both:
         inputs["lengths"] = lengths
     got, = run(["attn", "run", spec, "-O0", "--entry", entry], folder, inputs, [result])
+    if modules and of_tokens:
+        got = np.concatenate([rows[:n] for rows, n in zip(got, lengths)])
     if both and not modules:  # what stands behind a text's end is nobody's business
         got, wanted = (np.concatenate([x[b, :n] for b, n in enumerate(lengths)]) for x in (got, wanted))
     error = np.sqrt(((got - wanted) ** 2).sum() / (wanted ** 2).sum()) if got.shape == wanted.shape else np.inf
