@@ -96,7 +96,7 @@ func.func @scalar_attention(%x: tensor<f32, #attn.axes<>>) {
 // -----
 
 func.func @scalar_slice(%x: tensor<f32, #attn.axes<>>) {
-  // expected-error@+1 {{expected a static axis}}
+  // expected-error@+1 {{expected an axis}}
   %r = attn.slice %x axis 0 at 0 drop : tensor<f32, #attn.axes<>> -> tensor<f32, #attn.axes<>>
   return
 }

@@ -31,6 +31,7 @@ struct LayerCalls {
   mlir::Location loc;
   mlir::Value first = {}; ///< The number of layer 0, in a block of another stack.
 
+  /// The function of a layer, which counts from 0.
   const Callee &of(int64_t layer) const { return callees[scopes.of(layer)]; }
   /// Whether some layer takes or gives a tensor of its own.
   bool haveOwn() const;
