@@ -279,11 +279,11 @@ def bart_shapes(c):
         shapes.update({**pair("model.encoder.conv1", d, c["num_mel_bins"], 3), **pair("model.encoder.conv2", d, d, 3),
                        "model.encoder.embed_positions.weight": (c["max_source_positions"], d),
                        "model.decoder.embed_positions.weight": (c["max_target_positions"], d),
-                       "model.decoder.embed_positions.weight": (c["max_target_positions"], d)})
+                       **pair("model.encoder.layer_norm", d), **pair("model.decoder.layer_norm", d)})
     elif kind != "m2m_100":
         shapes["final_logits_bias"] = (1, v)
     for side in "encoder", "decoder":
-        if kind in ("whisper", "mbart", "pegasus", "m2m_100", "blenderbot"):
+        if kind in ("mbart", "pegasus", "m2m_100", "blenderbot"):
             shapes.update(pair(f"model.{side}.layer_norm", d))
         if kind in ("bart", "mbart", "plbart", "blenderbot-small"):
             shapes.update(pair(f"model.{side}.layernorm_embedding", d))
