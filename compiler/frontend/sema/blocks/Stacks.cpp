@@ -114,15 +114,14 @@ private:
   void readOwn();
   bool readCallees(Decl &stacked, const Owner &owner, LayerCalls &layers);
   Instance *instanceIn(Decl &stacked, const Owner &owner, Scope &scope);
-  unsigned countCarried(const Instance &instance) const;
+  unsigned countMatching(const Instance &instance) const;
+  llvm::SmallVector<unsigned> passedOn(unsigned matching) const;
   bool checkStackable(const Instance &instance, unsigned matching) const;
   bool checkSameTypes(const LayerCalls &layers) const;
   bool checkOwn(const LayerCalls &layers) const;
   SemaValue withLifted(const Instance &instance, unsigned parameter);
   SemaValue stackedAlong(const llvm::SmallVector<mlir::Value> &values, const Instance &instance,
                          size_t result);
-  /// The number of parameter `operand` among all, of those that take tensors.
-  unsigned parameterOf(unsigned operand) const { return tensors[operand]; }
 
   Sema &sema;
   Decl &decl;
@@ -134,7 +133,7 @@ private:
   std::vector<SemaValue> arguments; ///< Of layer 0.
   std::vector<unsigned> tensors;    ///< Arguments that are no caches.
   std::vector<mlir::Value> own;     ///< By tensor: those of all layers, or null.
-  llvm::SmallVector<unsigned> carried = {0}; ///< Parameters.
+  llvm::SmallVector<unsigned> carried = {0}; ///< Parameters that are passed on.
   std::map<std::string, Axis> bound;
 };
 
@@ -179,7 +178,7 @@ void StackCall::readOwn() {
 }
 
 /// How many results in front are what the block takes at the same places.
-unsigned StackCall::countCarried(const Instance &instance) const {
+unsigned StackCall::countMatching(const Instance &instance) const {
   mlir::func::FuncOp function = instance.function;
   unsigned count = 0;
   for (; count < std::min(instance.results.size(), tensors.size()); ++count) {
@@ -230,6 +229,15 @@ SemaValue StackCall::withLifted(const Instance &instance, unsigned parameter) {
   return SemaValue::of(spread(sema, first.tensor, all, loc));
 }
 
+/// The parameters that are passed on, where so many results are what the block takes.
+llvm::SmallVector<unsigned> StackCall::passedOn(unsigned matching) const {
+  llvm::SmallVector<unsigned> passed;
+  for (unsigned i = 0; i < matching; ++i)
+    if (!own[i])
+      passed.push_back(tensors[i]);
+  return passed;
+}
+
 /// The function of the layers of a scope, which finds what they pass on.
 Instance *StackCall::instanceIn(Decl &stacked, const Owner &owner, Scope &scope) {
   for (;;) {
@@ -238,13 +246,10 @@ Instance *StackCall::instanceIn(Decl &stacked, const Owner &owner, Scope &scope)
                                      {stack.dimArguments, stack.arguments, &scope, carried}, bound);
     if (!instance)
       return nullptr;
-    unsigned matching = countCarried(*instance);
+    unsigned matching = countMatching(*instance);
     if (!checkStackable(*instance, matching))
       return nullptr;
-    llvm::SmallVector<unsigned> passed;
-    for (unsigned i = 0; i < matching; ++i)
-      if (!own[i])
-        passed.push_back(parameterOf(i));
+    llvm::SmallVector<unsigned> passed = passedOn(matching);
     if (passed == carried)
       return instance;
     if (passed.size() < carried.size()) { // with more axes, fewer are the same
@@ -264,10 +269,13 @@ bool StackCall::readCallees(Decl &stacked, const Owner &owner, LayerCalls &layer
       arguments[parameter] = withLifted(*instance, parameter);
     layers.callees.push_back({instance, blockOperands(sema, *instance, call, arguments)});
   }
+  for (const LayerCalls::Callee &callee : layers.callees)
+    if (passedOn(countMatching(*callee.instance)) != carried)
+      return checkStackable(*callee.instance, 0); // other layers pass on more
   layers.ownOperands = own;
   layers.isOfLayer.resize(layers.callees.front().instance->results.size(), true);
   for (size_t i = 0; i < std::min(layers.isOfLayer.size(), tensors.size()); ++i)
-    layers.isOfLayer[i] = !llvm::is_contained(carried, parameterOf(unsigned(i)));
+    layers.isOfLayer[i] = !llvm::is_contained(carried, tensors[i]);
   return checkSameTypes(layers) && checkOwn(layers);
 }
 
@@ -329,7 +337,16 @@ SemaValue StackCall::stackedAlong(const llvm::SmallVector<mlir::Value> &values,
       return SemaValue::wrong();
     }
     rows.push_back(withUnitInFront(sema, row.tensor, axis->name, loc));
+    if (rows.back().getType() == rows.front().getType())
+      continue;
+    sema.report
+        .error(DiagCode::NotStackable, block->signature.results[result].range,
+               "the layers of `" + decl.name + "` give different tensors")
+        .at(stack.block.range, "each of these layers gives one");
+    return SemaValue::wrong();
   }
+  if (rows.empty()) // the model is too large, which was reported
+    return SemaValue::wrong();
   axes.insert(axes.begin(), *axis);
   mlir::RankedTensorType type = tensorType(sema, axes, call.range, elementOf(rows.front()));
   if (!type)
@@ -358,7 +375,7 @@ std::vector<SemaValue> StackCall::apply() {
     return {SemaValue::wrong()};
   layers.first = firstLayer(sema, decl.size.offset, loc);
   std::vector<SemaValue> values;
-  const Instance &last = *layers.of(layers.count - 1).instance;
+  const Instance &last = *layers.callees.back().instance; // whose dims `bound` has
   for (auto [i, results] : llvm::enumerate(applyLayers(sema, layers)))
     values.push_back(layers.isOfLayer[i]
                          ? stackedAlong(results, last, i)

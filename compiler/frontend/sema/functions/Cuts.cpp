@@ -63,7 +63,6 @@ namespace {
 /// The elements of a slice: [from, to) along an axis.
 struct Cut {
   Size from, to;
-  bool isAtEnd = false; ///< Whether it ends where the axis does, and begins so far from there.
 
   Size length() const {
     Size size = to;
@@ -81,12 +80,12 @@ static int64_t leastOf(const Size &size) {
 }
 
 /// Whether a slice is of an axis: it begins at a number, or ends where the axis does; says so.
-static bool isInside(Sema &sema, Cut &cut, const Argument &slice, const Axis &axis,
+static bool isInside(Sema &sema, const Cut &cut, const Argument &slice, const Axis &axis,
                      const Expr &place, const Axes &axes) {
   Size whole = sizeOfAxis(axis), length = cut.length();
   bool areAlike = cut.from.isStatic() || cut.from.dim == cut.to.dim;
-  cut.isAtEnd = !whole.isStatic() && isSameSize(cut.to, whole);
-  if (!areAlike || (!cut.from.isStatic() && !cut.isAtEnd) ||
+  bool isAtEnd = isSameSize(cut.to, whole);
+  if (!areAlike || (!cut.from.isStatic() && !isAtEnd) ||
       (!cut.to.isStatic() && (cut.to.dim != whole.dim || cut.to.scale != whole.scale))) {
     sema.report
         .error(DiagCode::DynamicAxis, slice.from->range.to(slice.to->range),
