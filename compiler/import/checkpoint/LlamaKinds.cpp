@@ -176,12 +176,12 @@ static std::vector<LlamaKind> firstKinds() {
       LlamaKind("llama").withBiases(ifAsked, ifAsked, mlpIfAsked),
       LlamaKind("mistral").withWindow(4096).withHeads(0, 8),
       LlamaKind("qwen2")
-          .with((WindowIfAsked | TypedLayers | LastWindowed))
+          .with(WindowIfAsked | TypedLayers | LastWindowed)
           .withBiases(always)
           .withWindow(4096)
           .withHeads(0, 32),
       LlamaKind("qwen3")
-          .with((WindowIfAsked | TypedLayers | LastWindowed))
+          .with(WindowIfAsked | TypedLayers | LastWindowed)
           .withHeads(128, 32)
           .withWindow(4096)
           .withHeadNorms(Heads::Each)

@@ -26,17 +26,17 @@ enum LlamaTrait : unsigned {
   OptionalWindow = 1 << 11,  ///< none where the config does not say
   Neighbours = 1 << 12,      ///< the pairs that turn are neighbours
   Parallel = 1 << 13,        ///< the mlp reads what attention reads, and both are added at once
-  ParallelIfAsked = 1 << 23, ///< likewise, with use_parallel_residual
-  Multipliers = 1 << 14,     ///< of embeddings, results, scores of keys and of tokens: Granite's
-  LogitScale = 1 << 15,      ///< scores of tokens times logit_scale
-  OnlyNearTurn = 1 << 16,    ///< layers that see all do not turn, where there is a window
-  OnlySaidTurn = 1 << 17,    ///< no_rope_layers says which layers turn, else all but each fourth
-  Clipped = 1 << 18,         ///< queries, keys and values are at most clip_qkv
-  Tempered = 1 << 19,        ///< queries grow with their positions, by llama_4_scaling_beta
-  HeadBias = 1 << 20,        ///< scores of tokens have a bias
-  AlphaBase = 1 << 21,       ///< `alpha` of the type `dynamic` makes the base another
-  FirstWindowed = 1 << 24,   ///< a window only before layer max_window_layers
-  FullScaling = 1 << 22,     ///< rope_scaling is of the layers that see all
+  ParallelIfAsked = 1 << 14, ///< likewise, with use_parallel_residual
+  Multipliers = 1 << 15,     ///< of embeddings, results, scores of keys and of tokens: Granite's
+  LogitScale = 1 << 16,      ///< scores of tokens times logit_scale
+  OnlyNearTurn = 1 << 17,    ///< layers that see all do not turn, where there is a window
+  OnlySaidTurn = 1 << 18,    ///< no_rope_layers says which layers turn, else all but each fourth
+  Clipped = 1 << 19,         ///< queries, keys and values are at most clip_qkv
+  Tempered = 1 << 20,        ///< queries grow with their positions, by llama_4_scaling_beta
+  HeadBias = 1 << 21,        ///< scores of tokens have a bias
+  AlphaBase = 1 << 22,       ///< `alpha` of the type `dynamic` makes the base another
+  FirstWindowed = 1 << 23,   ///< a window only before layer max_window_layers
+  FullScaling = 1 << 24,     ///< rope_scaling is of the layers that see all
 };
 
 /// The norms of a layer and behind the last one.
