@@ -194,7 +194,7 @@ bool TraceWriter::thread(int32_t number, const attn_kernel_event *events, size_t
 attn_status RunProfile::writeTrace(const char *path, const TraceOf &of, Error &error) const {
   Text text;
   TraceWriter writer(of, infos, text);
-  int32_t threads = events.size() == 0 ? 0 : events[events.size() - 1].thread + 1;
+  int32_t threads = events.empty() ? 0 : events[events.size() - 1].thread + 1;
   writer.begin(threads);
   Vector<attn_kernel_event> own;
   for (int32_t thread = 0; thread < threads; ++thread) {

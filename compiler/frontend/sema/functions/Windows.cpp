@@ -348,7 +348,7 @@ SemaValue callWindows(Sema &sema, const CallExpr &call) {
     if (count.error)
       return SemaValue::wrong();
     if (!change.to && !isSameSize(count, sizeOfAxis(axis))) {
-      std::string name = axisLabel(axis.name).str();
+      llvm::StringRef name = axisLabel(axis.name);
       sema.report
           .error(DiagCode::ChangedSize, change.range,
                  "there are " + sizeText(count) + " windows, so that `" + name +

@@ -63,9 +63,9 @@ void LlamaWriter::readBiases() {
   hasMlpBias = read(kind.mlpBias);
   // Biases that are there though the config does not say so.
   bool isNews = false;
-  for (auto [linear, has] : {std::pair(std::string("self_attn.q_proj"), &hasBias),
-                             {"self_attn." + kind.out.str(), &hasOutBias},
-                             {"mlp." + kind.up.str(), &hasMlpBias}})
+  for (const auto &[linear, has] : {std::pair(std::string("self_attn.q_proj"), &hasBias),
+                                    {"self_attn." + kind.out.str(), &hasOutBias},
+                                    {"mlp." + kind.up.str(), &hasMlpBias}})
     if (!*has && writer.folder.has(prefix + "layers.0." + linear + ".bias"))
       isNews = *has = true;
   if (isNews && !writer.ofLlamaCpp())
