@@ -5,6 +5,7 @@
 #include "dialect/Aliases.h"
 #include "dialect/Caches.h"
 #include "dialect/Choices.h"
+#include "dialect/Scans.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -61,6 +62,8 @@ static void printElements(OpAsmPrinter &printer, Operation *, Attribute elements
 #include "dialect/ChoiceOps.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialect/CacheOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialect/ScanOps.cpp.inc"
 
 void AttnDialect::initialize() {
   addAttributes<
@@ -78,6 +81,10 @@ void AttnDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/CacheOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ScanOps.cpp.inc"
       >();
   addInterface(createAliases(this));
 }

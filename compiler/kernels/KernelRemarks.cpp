@@ -13,6 +13,7 @@
 #include "dialect/Choices.h"
 #include "dialect/Locations.h"
 #include "dialect/Reasons.h"
+#include "dialect/Scans.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -299,6 +300,9 @@ std::string attn::describeKernel(Operation *kernel) {
         int64_t experts = cast<MemRefType>(op.getCounts().getType()).getDimSize(0);
         return "sort by " + std::to_string(experts) + " experts, " + rowsText(op.getPlaces()) +
                " of " + std::to_string(lastDim(op.getPlaces()));
+      })
+      .Case([&](ScanKernelOp op) {
+        return rows("recurrence", op.getFinal()[0]) + operations(op.getBody(), ", computes");
       })
       .Case([&](RowKernelOpInterface op) { return rows(op.title(), op.getRows()) + op.detail(); })
       .Case([&](CombineKernelOp op) {

@@ -4,6 +4,7 @@
 // few.
 #include "compiler/kernels/TileRows.h"
 #include "dialect/Choices.h"
+#include "dialect/Scans.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -187,11 +188,33 @@ static std::string tileGroup(GroupKernelOp op, const TilingContext &context) {
   return "by one thread";
 }
 
+static std::string tileScan(ScanKernelOp op, const TilingContext &context) {
+  OpBuilder builder(op);
+  IndexBuilder index(builder, op.getLoc());
+  Value state = op.getFinal()[0], room = op.getScratch();
+  int64_t last = rankOf(state) - 1, width = scanColumns(context.unit.lanes);
+  Value own = rowOf(index, room, context.thread, 1);
+  Value rows = index.product(state, 0, last - 1), columns = index.dim(state, last);
+  forEachPiece(index, context, rows, columns, width, [&](const Piece &piece) {
+    auto pieceOf = [&](ValueRange buffers, int64_t kept) {
+      return llvm::map_to_vector(buffers, [&](Value buffer) {
+        return rowOf(index, buffer, piece.row, kept, piece.from, piece.count);
+      });
+    };
+    auto row = ScanRowOp::create(builder, op.getLoc(), pieceOf(op.getInputs(), 3),
+                                 pieceOf(op.getInitial(), 2), pieceOf(op.getOuts(), 3),
+                                 pieceOf(op.getFinal(), 2), own, op.getReverse());
+    row.getBody().takeBody(op.getBody());
+  });
+  return pieces(width);
+}
+
 std::string attn::tileRows(Operation *kernel, const TilingContext &context) {
   return llvm::TypeSwitch<Operation *, std::string>(kernel)
       .Case([&](MapKernelOp op) { return tileMap(op, context); })
       .Case([&](ReduceKernelOp op) { return tileReduce(op, context); })
       .Case([&](LookupKernelOp op) { return tileLookup(op, context); })
       .Case([&](GroupKernelOp op) { return tileGroup(op, context); })
+      .Case([&](ScanKernelOp op) { return tileScan(op, context); })
       .Case([&](RowKernelOpInterface op) { return tileWholeRows(op, context); });
 }

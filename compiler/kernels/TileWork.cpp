@@ -5,6 +5,7 @@
 
 #include "dialect/AttnDialect.h"
 #include "dialect/Locations.h"
+#include "dialect/Scans.h"
 #include "dialect/WeightFormat.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -141,6 +142,7 @@ std::optional<TileWork> TileWork::of(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case<LinearTileOp, LinearAmxTileOp, ScoreTileOp, ValueTileOp, PairTileOp, SoftmaxTileOp,
             MapRowOp>([&](auto tile) { describe(work, tile); })
+      .Case([&](ScanRowOp scan) { describeRow(work, scan.getFinal()[0]); })
       .Case([&](RowTileOpInterface row) { describeRow(work, row->getOperands().back()); })
       .Default([&](Operation *other) {
         if (auto queries = other->getAttrOfType<IntegerAttr>("queries"))

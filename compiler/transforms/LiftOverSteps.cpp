@@ -59,7 +59,16 @@ struct Lifter {
                           op.getWeight(), op.getBias(), op.getNorm(), op.getAxes());
   }
 
+  /// Not what has more elements than all that it is computed of, as k v^T: that of all steps would
+  /// be as many matrices.
   Value lift(MapOp op) const {
+    ArrayRef<StringAttr> own = axesOf(op.getResult().getType());
+    bool isNarrow = llvm::none_of(op.getInputs(), [&](Value input) {
+      return llvm::all_of(own,
+                          [&](StringAttr name) { return axisIndex(input.getType(), name) >= 0; });
+    });
+    if (isNarrow)
+      return {};
     auto map = MapOp::create(builder, loc, lifted(op.getResult()),
                              llvm::map_to_vector(op.getInputs(), whole));
     IRMapping mapping;

@@ -166,3 +166,36 @@ attn.slot @slot_c4 [@a] k 1 columns 8 width 0 in int8 bytes 64 layers 1 at 0 + 0
 
 // expected-error@+1 {{expected angles as rows of f32, one for each position}}
 attn.slot @slot_c5 [] of #attn.angles<cos, [1.0, 0.5]> : tensor<9x2xf32> k 9 columns 3 width 0 bytes 108 layers 1 at 0 + 0
+
+// -----
+
+func.func @scan_kernel_c1(%x: memref<2x5x1x8xf32>, %s: memref<2x1x8xf32>, %r: memref<1x64xf32>) {
+  // expected-error@+1 {{expected an input at least, a state, and as many states at the end}}
+  "attn.scan_kernel"(%x, %s, %r) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 1>}> ({
+  ^bb0(%a: f32, %h: f32):
+    attn.step %a
+  }) : (memref<2x5x1x8xf32>, memref<2x1x8xf32>, memref<1x64xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @scan_kernel_c2(%x: memref<3x5x1x8xf32>, %s: memref<2x1x8xf32>, %r: memref<1x64xf32>) {
+  // expected-error@+1 {{expected rows and columns of the first state, but got 'memref<3x5x1x8xf32>'}}
+  "attn.scan_kernel"(%x, %s, %s, %r) <{operandSegmentSizes = array<i32: 1, 1, 0, 1, 1>}> ({
+  ^bb0(%a: f32, %h: f32):
+    attn.step %a
+  }) : (memref<3x5x1x8xf32>, memref<2x1x8xf32>, memref<2x1x8xf32>, memref<1x64xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @scan_kernel_c3(%x: memref<2x5x1x8xf32>, %s: memref<2x1x8xf32>, %r: memref<1x64xf32>) {
+  // expected-error@+1 {{expected a body (elements of the inputs and states...) -> elements of the outputs and states}}
+  "attn.scan_kernel"(%x, %s, %s, %r) <{operandSegmentSizes = array<i32: 1, 1, 0, 1, 1>}> ({
+  ^bb0(%a: f32, %h: f32):
+    attn.step %a, %h
+  }) : (memref<2x5x1x8xf32>, memref<2x1x8xf32>, memref<2x1x8xf32>, memref<1x64xf32>) -> ()
+  return
+}

@@ -5,6 +5,7 @@
 
 #include "compiler/cpu/vectors/RowVectors.h"
 #include "dialect/Choices.h"
+#include "dialect/Scans.h"
 
 namespace attn {
 
@@ -16,6 +17,7 @@ mlir::LogicalResult vectorizeRowTiles(mlir::Operation *root, const CpuTarget &ta
 void emitRound(RoundRowOp op, const RowVectors &rows);
 void emitQuantize(QuantizeRowOp op, const RowVectors &rows);
 void emitTopk(TopkRowOp op, const RowVectors &rows);
+void emitScan(ScanRowOp op, const RowVectors &rows);
 /// A rotary row whose pairs are neighbouring columns.
 void emitNeighbours(RotaryRowOp op, const RowVectors &rows);
 

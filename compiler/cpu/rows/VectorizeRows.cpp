@@ -29,6 +29,8 @@ static LogicalResult emitTile(RowTileOpInterface tile, const RowVectors &rows) {
     emitQuantize(quantize, rows);
   else if (auto topk = dyn_cast<TopkRowOp>(*tile))
     emitTopk(topk, rows);
+  else if (auto scan = dyn_cast<ScanRowOp>(*tile))
+    emitScan(scan, rows);
   else if (auto rotary = dyn_cast<RotaryRowOp>(*tile); rotary && rotary.getInterleaved())
     emitNeighbours(rotary, rows);
   else

@@ -7,6 +7,7 @@
 #include "compiler/transforms/plan/InPlace.h"
 #include "compiler/transforms/plan/NarrowRows.h"
 #include "compiler/transforms/plan/Operands.h"
+#include "compiler/transforms/plan/ScanKernel.h"
 #include "dialect/Choices.h"
 
 using namespace mlir;
@@ -126,7 +127,9 @@ void chooseDestination(FunctionPlan &plan, Value tensor, const BufferView &place
   RankedTensorType type = typeOf(root);
   bool isCall = isa_and_nonnull<func::CallOp>(op) && // which writes the one layout there is
                 place.liesLike(BufferView::dense(type, place.base, pitchOf(type)));
-  if ((isKernel(op) || isCall || isa_and_nonnull<RouteOp>(op)) &&
+  auto scan = dyn_cast_if_present<ScanOp>(op);
+  if ((isKernel(op) || isCall || isa_and_nonnull<RouteOp>(op) ||
+       (scan && isOneKernel(plan, scan))) &&
       root.getParentBlock() == tensor.getParentBlock())
     plan.places.destinations.try_emplace(root, place);
   if (Value operand = plan.places.inPlace.lookup(root);

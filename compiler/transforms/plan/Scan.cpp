@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fused -> memory, scans: a loop over steps, whose kernels read each input where its step lies. A
-// state that is also what the step gives is read where the step before has written it, in a row of
-// the stacked result, which has one row more for the first state:
+// fused -> memory, scans that are not one kernel (ScanKernel.cpp): a loop over steps, whose kernels
+// read each input where its step lies. A state that is also what the step gives is read where the
+// step before has written it, in a row of the stacked result, which has one row more for the first
+// state:
 //
 //   rows: h0 h1 h2 … hT      step t reads row t and writes row t + 1; the result is rows 1 to T
 //   rows: h0 h1 … hT         in reverse, step t reads row t + 1 and writes row t; rows 0 to T - 1
@@ -13,6 +14,7 @@
 #include "compiler/transforms/plan/Operands.h"
 #include "compiler/transforms/plan/Ops.h"
 #include "compiler/transforms/plan/Places.h"
+#include "compiler/transforms/plan/ScanKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -213,6 +215,8 @@ void ScanPlan::setResults(ValueRange slots) {
 }
 
 LogicalResult emit(FunctionPlan &plan, ScanOp op) {
+  if (isOneKernel(plan, op))
+    return emitAsOneKernel(plan, op);
   // The step is a size for the plan of the body: places at it are sums of such.
   std::string name = "#step" + std::to_string(plan.arguments.dims.size());
   RankedTensorType input = typeOf(op.getInputs().front());
