@@ -12,6 +12,7 @@
 #include "compiler/frontend/sema/entries/PartialEntries.h"
 #include "compiler/frontend/sema/entries/Unfold.h"
 #include "compiler/frontend/sema/functions/Windows.h"
+#include "compiler/frontend/sema/parameters/LayersOf.h"
 #include "compiler/frontend/sema/sizes/Tensors.h"
 #include "compiler/frontend/syntax/Parser.h"
 #include "dialect/Attributes.h"
@@ -78,6 +79,7 @@ static mlir::OwningOpRef<mlir::ModuleOp> run(Sema &sema, const File &file) {
   bindConvolutions(*sema.output.module);
   buildUnfolds(sema);
   declarePrecisions(sema, *sema.names.model);
+  keepLayersThatRead(sema);
   if (sema.names.image && !sema.names.imageUsed)
     sema.report
         .error(DiagCode::ImageArgument, sema.names.image->keyword, "no entry takes the picture")

@@ -7,10 +7,34 @@ using namespace mlir;
 using namespace attn;
 using namespace attn::reference;
 
-/// What a placeholder `n`, `n/2`, `n%2` or `n/2%3` stands for; nothing of other words.
+/// Which layer is the one at a place among those listed in front of `word`, `0-2,4-6,8`; nothing of
+/// other words.
+static std::optional<int64_t> takeLayer(StringRef &word, int64_t place) {
+  int64_t layer = place, before = 0;
+  do {
+    int64_t first = 0, last = 0;
+    if (word.consumeInteger(10, first))
+      return std::nullopt;
+    last = first;
+    if (word.consume_front("-") && word.consumeInteger(10, last))
+      return std::nullopt;
+    if (place >= before && place <= before + last - first)
+      layer = first + place - before;
+    before += last - first + 1;
+  } while (word.consume_front(","));
+  return layer;
+}
+
+/// What a placeholder `n`, `n/2`, `n%2`, `n/2%3` or `n@3-5` stands for; nothing of other words.
 static std::optional<int64_t> numberOf(StringRef word, int64_t layer) {
   if (!word.consume_front("n"))
     return std::nullopt;
+  if (word.consume_front("@")) {
+    std::optional<int64_t> own = takeLayer(word, layer);
+    if (!own)
+      return std::nullopt;
+    layer = *own;
+  }
   int64_t divisor = 1, count = 0;
   if ((word.consume_front("/") && word.consumeInteger(10, divisor)) ||
       (word.consume_front("%") && word.consumeInteger(10, count)) || !word.empty() || divisor < 1)

@@ -17,16 +17,32 @@ static long numberBehind(char sign, const char *&at, long none) {
   return number > 0 ? number : none;
 }
 
+/// Which layer is the one at a place among those listed at `at`, `0-2,4-6,8`; what stands behind
+/// the list is `at` afterwards.
+static long layerAt(long place, const char *&at) {
+  long layer = place, before = 0;
+  do {
+    char *end = nullptr;
+    long first = strtol(at + 1, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+    if (place >= before && place <= before + last - first)
+      layer = first + place - before;
+    before += last - first + 1;
+    at = end;
+  } while (*at == ',');
+  return layer;
+}
+
 void attn::expandName(const attn_abi_parameter &parameter, int32_t layer, Text &name) {
   const char *rest = parameter.pattern;
   name.clear();
   while (const char *place = parameter.layers ? strstr(rest, "{n") : nullptr) {
     const char *end = place + 2;
-    long divisor = numberBehind('/', end, 1), count = numberBehind('%', end, long(layer) + 1);
+    long own = *end == '@' ? layerAt(layer, end) : layer;
+    long divisor = numberBehind('/', end, 1), count = numberBehind('%', end, own + 1);
     long factor = numberBehind('*', end, 1), first = numberBehind('+', end, 0);
     bool isNumber = *end == '}';
     if (isNumber)
-      name.append("%.*s%ld", int(place - rest), rest, layer / divisor % count * factor + first);
+      name.append("%.*s%ld", int(place - rest), rest, own / divisor % count * factor + first);
     else
       name.append("%.*s", int(end - rest), rest);
     rest = end + isNumber;

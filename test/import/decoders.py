@@ -4,6 +4,7 @@ row for each: the norms before attention, behind it, before the mlp and behind t
 queries, keys and values, of the output and of the mlp; the mlp's tensors; which pairs of features turn."""
 import numpy as np
 
+from hybrids import delta_net, delta_net_shapes, is_recurrent
 from numpy_layers import ACTIVATIONS, frequencies, heads_of, joined, linear, rotate, sigmoid, softmax, strength
 from text_models import experts
 
@@ -37,6 +38,9 @@ FACTS = {
                 head_names=("q_layernorm", "k_layernorm"), out="dense", last="final_layernorm"),
     "olmoe": dict(head_norm="all", biases=(OF, OF, False)),
     "qwen2_moe": dict(biases=("qkv_bias", False, False)),
+    "qwen3_5_text": dict(norm="rms+1", biases=(OF, OF, False), head_norm="each", part=0.25, gated=True),
+    "qwen3_5_moe_text": dict(norm="rms+1", biases=(OF, OF, False), head_norm="each", part=0.25, gated=True),
+    "qwen3_next": dict(norm="rms+1", biases=(OF, OF, False), head_norm="each", part=0.25, gated=True),
     "cohere": dict(norm="no bias", eps="layer_norm_eps", places=ONE, neighbours=True, biases=(OF, OF, False), head_norm="use_qk_norm"),
     "cohere2": dict(norm="no bias", eps="layer_norm_eps", places=ONE, neighbours=True, biases=(OF, OF, False)),
 }
@@ -44,7 +48,7 @@ FACTS = {
 
 def facts_of(c):
     facts = {"places": BEFORE, "norm": "rms", "eps": "rms_norm_eps", "head_norm": None, "head_names": ("q_norm", "k_norm"),
-             "biases": (False,) * 3, "mlp": GATED, "neighbours": False, "out": "o_proj", "last": "norm", "part": 1, **FACTS[c["model_type"]]}
+             "biases": (False,) * 3, "mlp": GATED, "neighbours": False, "gated": False, "out": "o_proj", "last": "norm", "part": 1, **FACTS[c["model_type"]]}
     facts["biases"] = [bias if isinstance(bias, bool) else c.get(bias, bias == "qkv_bias") for bias in facts["biases"]]
     if facts["head_norm"] in ("qk_layernorm", "use_qk_norm"):
         facts["head_norm"] = {"phi": "each", "cohere": "own"}[c["model_type"]] if c.get(facts["head_norm"]) else None
@@ -59,7 +63,7 @@ def sizes_of(c):
 
 
 def decoder_shapes(c):
-    facts, d, f, (h, g, e) = facts_of(c), c["hidden_size"], c["intermediate_size"], sizes_of(c)
+    facts, d, f, (h, g, e) = facts_of(c), c["hidden_size"], c.get("intermediate_size"), sizes_of(c)
     shapes = {"model.embed_tokens.weight": (c["vocab_size"], d)}
 
     def add(name, out, *taken, bias=False):
@@ -77,11 +81,14 @@ def decoder_shapes(c):
         p = f"model.layers.{n}."
         for name in filter(None, facts["places"]):
             add_norm(p + name, d)
-        for name, heads, norm in (("q", h, facts["head_names"][0]), ("k", g, facts["head_names"][1]), ("v", g, None)):
-            add(p + f"self_attn.{name}_proj", heads * e, d, bias=facts["biases"][0])
+        if is_recurrent(c, n):
+            shapes |= delta_net_shapes(c, p)
+        for name, heads, norm in () if is_recurrent(c, n) else (("q", h, facts["head_names"][0]), ("k", g, facts["head_names"][1]), ("v", g, None)):
+            add(p + f"self_attn.{name}_proj", heads * e * (2 if facts["gated"] and name == "q" else 1), d, bias=facts["biases"][0])
             if norm and facts["head_norm"]:
                 add_norm(p + "self_attn." + norm, *{"all": (heads * e,), "own": (heads, e)}.get(facts["head_norm"], (e,)))
-        add(p + "self_attn." + facts["out"], d, h * e, bias=facts["biases"][1])
+        if not is_recurrent(c, n):
+            add(p + "self_attn." + facts["out"], d, h * e, bias=facts["biases"][1])
         gate, up, down = facts["mlp"]
         if "num_experts_per_tok" in c:
             add(p + "mlp.gate", c["num_experts"], d)
@@ -108,8 +115,8 @@ def decoder_shapes(c):
 def normed(x, w, name, facts, eps):
     if name is None:
         return x
-    if facts["norm"] == "rms":
-        return x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * w[name + ".weight"]
+    if facts["norm"].startswith("rms"):
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * (w[name + ".weight"] + (facts["norm"] == "rms+1"))
     y = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps)
     if facts["norm"] == "bare":
         return y
@@ -156,6 +163,9 @@ def attention_of(c, w, p, y, n, facts, eps):
     given["rope_type"] = given.pop("type", given.get("rope_type", "default"))
     own.update(given)
     q, k, v = (linear(y, w, p + f"self_attn.{name}_proj") for name in "qkv")
+    gate = None
+    if facts["gated"]:
+        q, gate = (part.reshape(*q.shape[:2], -1) for part in np.split(q.reshape(*q.shape[:2], h, -1), 2, -1))
     names = [p + "self_attn." + name for name in facts["head_names"]]
     both = [q, k]
     if facts["head_norm"] == "all":
@@ -169,7 +179,7 @@ def attention_of(c, w, p, y, n, facts, eps):
         both = [normed(x, w, None, facts, eps) if name is None else
                 normed(x, {"own.weight": w[name + ".weight"][:, None]}, "own", facts, eps) for x, name in zip(both, names)]
     if is_turned(c, n):
-        part = c.get("partial_rotary_factor", facts["part"])
+        part = own.get("partial_rotary_factor", c.get("partial_rotary_factor", facts["part"]))
         both = [turned(c, x, own, facts["neighbours"], part) for x in both]
     if facts["head_norm"] == "turned":
         both = [normed(x, w, name, facts, eps) for x, name in zip(both, names)]
@@ -180,7 +190,8 @@ def attention_of(c, w, p, y, n, facts, eps):
     scores = q @ np.repeat(k, h // g, 1).transpose(0, 1, 3, 2) * c.get("attention_multiplier", e ** -0.5)
     near = c["sliding_window"] if slides(c, n) else y.shape[1]
     live = softmax(np.where((j <= i) & (i - j < near), scores, -np.inf))
-    return linear(joined(live @ np.repeat(heads_of(v, g), h // g, 1)), w, p + "self_attn." + facts["out"])
+    read = joined(live @ np.repeat(heads_of(v, g), h // g, 1))
+    return linear(read if gate is None else read * sigmoid(gate), w, p + "self_attn." + facts["out"])
 
 
 def mlp_of(c, w, p, x, facts):
@@ -211,7 +222,8 @@ def decoder(c, w, ids):
         p = f"model.layers.{n}."
         before, behind, mlp_before, mlp_behind = (name and p + name for name in facts["places"])
         y = norm(x, before)
-        a = norm(attention_of(c, w, p, y, n, facts, eps), behind) * share
+        mixed = delta_net(c, w, p, y, eps) if is_recurrent(c, n) else attention_of(c, w, p, y, n, facts, eps)
+        a = norm(mixed, behind) * share
         if facts["places"] == ONE:
             x = x + a + mlp_of(c, w, p, y, facts)
             continue

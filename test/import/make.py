@@ -335,6 +335,9 @@ def relative(model_type, architecture, eps="rms_norm_eps", **more):
     return ({**own, **({eps: 1e-5} if eps else {}), **more}, decoder_shapes, {})
 
 
+NETS = dict(attention_bias=False, linear_num_key_heads=2, linear_num_value_heads=6, linear_key_head_dim=10, linear_value_head_dim=14,
+            linear_conv_kernel_dim=4, rope_parameters=dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5))
+SHARED = dict(num_experts=6, num_experts_per_tok=3, moe_intermediate_size=24, shared_expert_intermediate_size=56)
 NEAR = dict(sliding_window=6, layer_types=["sliding_attention", "full_attention", "full_attention", "sliding_attention"])
 FAMILIES.update({
     "smollm3": relative("smollm3", "SmolLM3", attention_bias=False, mlp_bias=False, tie_word_embeddings=True, no_rope_layers=[1, 0, 1, 1],
@@ -347,6 +350,10 @@ FAMILIES.update({
     "qwen2-moe": relative("qwen2_moe", "Qwen2Moe", num_experts=6, num_experts_per_tok=3, moe_intermediate_size=24, norm_topk_prob=False,
                           shared_expert_intermediate_size=56, qkv_bias=True, use_sliding_window=True, sliding_window=6, max_window_layers=1,
                           layer_types=["sliding_attention", "full_attention", "full_attention", "full_attention"]),
+    "qwen3-5": relative("qwen3_5_text", "Qwen3_5", head_dim=12, layer_types=["linear_attention", "full_attention", "linear_attention",
+                                                                             "linear_attention"], **NETS),
+    "qwen3-5-moe": relative("qwen3_5_moe_text", "Qwen3_5Moe", head_dim=12, **NETS, **SHARED),
+    "qwen3-next": relative("qwen3_next", "Qwen3Next", head_dim=12, **NETS, **SHARED, norm_topk_prob=True),
     "granite": relative("granite", "Granite", attention_bias=False, mlp_bias=False, attention_multiplier=0.2, embedding_multiplier=2.0,
                         residual_multiplier=0.6, logits_scaling=3.0, tie_word_embeddings=True),
     "seed-oss": relative("seed_oss", "SeedOss", head_dim=12, attention_bias=True, attention_out_bias=False, mlp_bias=False),

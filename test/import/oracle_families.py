@@ -346,6 +346,16 @@ HEADS = {
     "siglip_vision_model, headless": ("SiglipVisionModel", {**SEEN, "vision_use_head": False}, viewer("encode", hidden="last_hidden_state")),
 }
 
+# Hybrids, of which some layers are recurrences.
+DELTA = {**LLAMA, "num_hidden_layers": 5, "head_dim": 8, "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 6,
+         "linear_value_head_dim": 10, "rope_parameters": dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.5)}
+ROUTED = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24, "shared_expert_intermediate_size": 40}
+FAMILIES.update({
+    "qwen3_5_text": ("Qwen3_5ForCausalLM", DELTA, decoder),
+    "qwen3_5_moe_text": ("Qwen3_5MoeForCausalLM", {**DELTA, **ROUTED}, decoder),
+    "qwen3_next": ("Qwen3NextForCausalLM", {**DELTA, **ROUTED}, decoder),
+})
+
 # Relatives of Llama.
 NEAR = dict(sliding_window=5, layer_types=["sliding_attention", "full_attention"])
 FAMILIES.update({

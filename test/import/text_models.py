@@ -72,7 +72,7 @@ def experts(c, w, p, x, act):
     order = np.argsort(-chances, -1)[..., :c["num_experts_per_tok"]]
     kept = np.zeros_like(chances)
     np.put_along_axis(kept, order, np.take_along_axis(chances, order, -1), -1)
-    if mixtral or c["norm_topk_prob"]:
+    if mixtral or c.get("norm_topk_prob", True):
         kept /= kept.sum(-1, keepdims=True)
     total = 0
     for e in range(chances.shape[-1]):

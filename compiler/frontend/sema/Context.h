@@ -151,10 +151,22 @@ struct Statement {
 
 /// The parameters, and the tensors of the checkpoint that they are bound to.
 struct Checkpoint {
-  llvm::StringMap<ParamRef> params; ///< By path.
-  int64_t tensors = 0;              ///< Of the checkpoint, each layer's counted.
+  /// A parameter that is bound to a tensor.
+  struct Bound {
+    std::string path, symbol;
+    SourceRange range;
+  };
+  /// Two parameters that no layer may read both of: their symbols, and the error otherwise.
+  struct Apart {
+    std::string first, second;
+    std::function<void()> report;
+  };
+  /// By path: one, or several that are of different layers.
+  llvm::StringMap<llvm::SmallVector<ParamRef, 1>> params;
+  int64_t tensors = 0; ///< Of the checkpoint, each layer's counted.
   /// By tensor and offset in it: who is bound there.
-  std::map<std::pair<std::string, int64_t>, std::pair<std::string, SourceRange>> bindings;
+  std::map<std::pair<std::string, int64_t>, std::vector<Bound>> bindings;
+  std::vector<Apart> apart; ///< What is decided when it is known which layers read what.
 };
 
 /// Constants that one function gives together: elements of attn.table.

@@ -5,6 +5,7 @@
 //   Touvron et al. 2023, "LLaMA: Open and Efficient Foundation Language Models"
 //   Jiang et al. 2023, "Mistral 7B"; Mistral AI 2025, "Ministral 3"
 //   Yang et al. 2024, "Qwen2 Technical Report"; Yang et al. 2025, "Qwen3 Technical Report"
+//   Qwen Team 2025, "Qwen3-Next"; Qwen Team 2026, "Qwen3.5"
 //   Gemma Team 2024, "Gemma", "Gemma 2"; 2025, "Gemma 3"
 //   Abdin et al. 2024, "Phi-3 Technical Report"
 //   Jiang et al. 2024, "Mixtral of Experts"
@@ -91,6 +92,11 @@ LlamaKind &LlamaKind::withMlp(LlamaMlp which, StringRef activation, StringRef fi
   return *this;
 }
 
+LlamaKind &LlamaKind::withMixer(LlamaMixer which) {
+  mixer = which;
+  return *this;
+}
+
 LlamaKind &LlamaKind::withNames(StringRef output, StringRef last) {
   out = output, lastNorm = last;
   return *this;
@@ -117,6 +123,13 @@ constexpr LlamaExperts sharedExperts = {"mlp",
                                         "gate",
                                         "shared_expert",
                                         "shared_expert_intermediate_size"};
+
+/// The same, whose weights sum up to 1.
+static constexpr LlamaExperts summed(LlamaExperts experts) {
+  experts.sharesSum = true;
+  return experts;
+}
+constexpr LlamaExperts summedSharedExperts = summed(sharedExperts);
 
 constexpr LlamaPlaces fourPlaces = {"input_layernorm", "post_attention_layernorm",
                                     "pre_feedforward_layernorm", "post_feedforward_layernorm"},
@@ -163,6 +176,17 @@ static LlamaKind cohere() {
       .withAngles(500000)
       .withNorms(LlamaNorm::NoBias, 1e-5, "layer_norm_eps")
       .withPlaces(onePlace)
+      .withBiases(ifAsked, ifAsked);
+}
+
+/// The language model of Qwen 3.5: three of four layers are delta nets.
+static LlamaKind qwen35(StringRef type) {
+  return LlamaKind(type)
+      .with(GatedHeads)
+      .withMixer(LlamaMixer::DeltaNet)
+      .withAngles(10000, 0.25)
+      .withNorms(LlamaNorm::OnePlusRms, 1e-6)
+      .withHeadNorms(LlamaHeadNorm::Each)
       .withBiases(ifAsked, ifAsked);
 }
 
@@ -299,6 +323,19 @@ static std::vector<LlamaKind> rmsKinds() {
   };
 }
 
+/// Whose layers are recurrences, most of them.
+static std::vector<LlamaKind> hybridKinds() {
+  return {
+      qwen35("qwen3_5_text").withHeads(256, 4),
+      qwen35("qwen3_5_moe_text").withHeads(256, 2).withExperts(summedSharedExperts),
+      qwen35("qwen3_next")
+          .with(SharesSum)
+          .withHeads(256, 2)
+          .withExperts(sharedExperts)
+          .withMixer(LlamaMixer::PackedDeltaNet),
+  };
+}
+
 /// With layer norms as of GPT-2, or with one norm for both parts.
 static std::vector<LlamaKind> layerNormKinds() {
   return {
@@ -331,7 +368,7 @@ static std::vector<LlamaKind> layerNormKinds() {
 ArrayRef<LlamaKind> llamaKinds() {
   static const std::vector<LlamaKind> kinds = [] {
     std::vector<LlamaKind> all;
-    for (const auto &some : {firstKinds(), rmsKinds(), layerNormKinds()})
+    for (const auto &some : {firstKinds(), rmsKinds(), hybridKinds(), layerNormKinds()})
       all.insert(all.end(), some.begin(), some.end());
     return all;
   }();

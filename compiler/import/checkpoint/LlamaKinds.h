@@ -37,6 +37,8 @@ enum LlamaTrait : unsigned {
   AlphaBase = 1 << 22,       ///< `alpha` of the type `dynamic` makes the base another
   FirstWindowed = 1 << 23,   ///< a window only before layer max_window_layers
   FullScaling = 1 << 24,     ///< rope_scaling is of the layers that see all
+  GatedHeads = 1 << 25,      ///< what heads give is weighted; the weights stand behind queries
+  SharesSum = 1 << 26,       ///< norm_topk_prob where the config does not say
 };
 
 /// The norms of a layer and behind the last one.
@@ -56,6 +58,13 @@ enum class LlamaHeadNorm {
   Own,    ///< a head by itself, each with its own weights
   All,    ///< all heads as one row
   Turned, ///< a head by itself, behind the rotation
+};
+
+/// What some layers have in the place of attention.
+enum class LlamaMixer {
+  None,
+  DeltaNet,
+  PackedDeltaNet, ///< queries, keys, values and gates of a head in one tensor
 };
 
 /// How the feed-forward gets from the width to its own and back.
@@ -108,6 +117,7 @@ struct LlamaKind {
   LlamaHeadNorm headNorm = LlamaHeadNorm::None;
   llvm::StringRef queryNorm = "q_norm", keyNorm = "k_norm";
   llvm::StringRef headNormKey = ""; ///< the key that says whether there are any; empty: there are
+  LlamaMixer mixer = LlamaMixer::None;
   LlamaBias inputBias, outBias, mlpBias;
   LlamaMlp mlp = LlamaMlp::Gated;
   llvm::StringRef up = "up_proj", down = "down_proj", out = "o_proj", lastNorm = "norm";
@@ -127,6 +137,7 @@ struct LlamaKind {
   LlamaKind &withBiases(LlamaBias input, LlamaBias output = {}, LlamaBias ofMlp = {});
   LlamaKind &withMlp(LlamaMlp which, llvm::StringRef activation = "silu",
                      llvm::StringRef first = "up_proj", llvm::StringRef second = "down_proj");
+  LlamaKind &withMixer(LlamaMixer which);
   LlamaKind &withNames(llvm::StringRef output, llvm::StringRef last);
 };
 

@@ -55,7 +55,8 @@ int64_t RopeReader::readPart(Config &inner) {
   std::optional<double> own = inner.number(key), outer = config.number(partKey);
   Config &where = own ? inner : config;
   if (own && outer && *own != *outer)
-    config.refuse(partKey, "the " + numberText(*own) + " that the values of rope say");
+    config.note("`" + partKey + "` is " + numberText(*outer) + ", and " + numberText(*own) +
+                " in the values of rope, which count in the published class");
   double part = own ? *own : outer.value_or(this->part);
   auto turned = static_cast<int64_t>(double(features) * part);
   if (!hasParts && turned != features && typeOf(inner) == "default") {

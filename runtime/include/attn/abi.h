@@ -67,7 +67,9 @@ typedef struct {
 /* A tensor of the checkpoint. `pattern` holds "{n}" where it belongs to a stack of `layers` layers
  * (0: no stack), or where stacks of K layers are in it "{n/K}" and "{n%K}", the quotient and the
  * rest of the layer's number, "{n/K%M}" in the middle of three; "*F+C" behind them multiplies by F
- * and adds C. Axes of size 1 at the front of the checkpoint's tensor may be missing in `shape`.
+ * and adds C. Where not all layers have it, the numbers of those that do stand behind "n",
+ * "{n@0-2,4-6,8}", and `layers` is how many they are. Axes of size 1 at the front of the
+ * checkpoint's tensor may be missing in `shape`.
  */
 typedef struct {
   const char *pattern;

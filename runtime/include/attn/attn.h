@@ -137,7 +137,7 @@ typedef struct {
 } attn_cache_info;
 
 /* A parameter: `name` holds "{n}" for each of `layers` layers (0: none), of stacks in stacks
- * "{n/K}" and "{n%K}". */
+ * "{n/K}" and "{n%K}"; "{n@0-2,4}" for each of these layers, `layers` of them. */
 typedef struct {
   const char *name;
   int32_t dtype;

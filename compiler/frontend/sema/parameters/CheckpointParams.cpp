@@ -12,21 +12,51 @@ namespace attn::frontend {
 
 constexpr int64_t mostTensors = 1 << 20;
 
-/// The parameter of a name, where its block was built before; without a type after an error,
-/// nothing where it is new.
+/// The parameter of a name, where its block was built before; nothing where it is new.
 static std::optional<ParamRef> knownParam(Sema &sema, llvm::StringRef key,
-                                          mlir::RankedTensorType type, SourceAttr source,
-                                          SourceRange range) {
-  auto known = sema.checkpoint.params.find(key);
-  if (known == sema.checkpoint.params.end())
-    return std::nullopt;
-  if (known->second.type == type && known->second.source == source)
-    return known->second;
-  sema.report
-      .error(DiagCode::ParameterOfTwoShapes, range,
-             "`" + key + "` has two shapes, since its block is applied to different sizes")
-      .note("a parameter has one shape: declare it in dims of the model");
-  return ParamRef();
+                                          mlir::RankedTensorType type, SourceAttr source) {
+  for (const ParamRef &known : sema.checkpoint.params[key])
+    if (known.type == type && known.source == source)
+      return known;
+  return std::nullopt;
+}
+
+/// Requires that no layer reads both a new parameter and one of the same name, which has another
+/// shape.
+static void keepApart(Sema &sema, llvm::StringRef key, const ParamRef &param, SourceRange range) {
+  for (const ParamRef &other : sema.checkpoint.params[key]) {
+    auto report = [&sema, key = key.str(), range] {
+      sema.report
+          .error(DiagCode::ParameterOfTwoShapes, range,
+                 "`" + key + "` has two shapes, since its block is applied to different sizes")
+          .note("a parameter has one shape: declare it in dims of the model");
+    };
+    if (param.levels.empty())
+      return report();
+    sema.checkpoint.apart.push_back({other.symbol, param.symbol, report});
+  }
+}
+
+/// Requires that no layer reads both a new parameter and one that is bound to the same tensor.
+static void bindTo(Sema &sema, llvm::StringRef pattern, int64_t offset,
+                   const Checkpoint::Bound &param, bool isInStack) {
+  std::vector<Checkpoint::Bound> &all = sema.checkpoint.bindings[{pattern.str(), offset}];
+  for (const Checkpoint::Bound &other : all) {
+    auto report = [&sema, pattern = pattern.str(), param, other] {
+      sema.report
+          .error(DiagCode::SharedBinding, param.range,
+                 "`" + param.path + "` is bound to the tensor `" + pattern + "`, as `" +
+                     other.path + "` is")
+          .at(other.range, "bound to it here")
+          .help("where both are one parameter, write `= tied(" +
+                llvm::StringRef(other.path).rsplit('.').first + ")`");
+    };
+    if (!isInStack)
+      return report();
+    if (other.path != param.path || other.range.begin != param.range.begin)
+      sema.checkpoint.apart.push_back({other.symbol, param.symbol, report});
+  }
+  all.push_back(param);
 }
 
 /// Declares a parameter that is not known yet.
@@ -49,7 +79,8 @@ static ParamRef addParam(Sema &sema, llvm::StringRef key, mlir::RankedTensorType
                             levels.empty() ? mlir::IntegerAttr() : header.getI64IntegerAttr(layers),
                             optional ? header.getUnitAttr() : mlir::UnitAttr(), PrecisionAttr());
   sema.output.lastHeader = op;
-  sema.checkpoint.params[key] = param;
+  keepApart(sema, key, param, range);
+  sema.checkpoint.params[key].push_back(param);
   return param;
 }
 
@@ -63,22 +94,13 @@ ParamRef makeParam(Sema &sema, const Owner &owner, llvm::StringRef path, llvm::A
   std::string key = (owner.symbolPrefix + path).str();
   auto source = SourceAttr::get(&sema.mlirContext, sema.output.header.getStringAttr(pattern.text),
                                 shape, offset, strides);
-  if (std::optional<ParamRef> known = knownParam(sema, key, type, source, range))
+  if (std::optional<ParamRef> known = knownParam(sema, key, type, source))
     return *known;
-  auto [place, first] =
-      sema.checkpoint.bindings.insert({{pattern.text, offset}, {path.str(), range}});
-  const auto &[otherPath, otherRange] = place->second;
-  if (!first && !sema.report.unapplied) {
-    sema.report
-        .error(DiagCode::SharedBinding, range,
-               "`" + path + "` is bound to the tensor `" + pattern.text + "`, as `" + otherPath +
-                   "` is")
-        .at(otherRange, "bound to it here")
-        .help("where both are one parameter, write `= tied(" +
-              llvm::StringRef(otherPath).rsplit('.').first + ")`");
-    return {};
-  }
-  return addParam(sema, key, type, source, pattern.levels, pattern.layers, optional, range);
+  ParamRef param =
+      addParam(sema, key, type, source, pattern.levels, pattern.layers, optional, range);
+  if (param.type && !sema.report.unapplied)
+    bindTo(sema, pattern.text, offset, {path.str(), param.symbol, range}, !param.levels.empty());
+  return param;
 }
 
 ParamRef tiedParam(Sema &sema, const Owner &owner, llvm::StringRef path, llvm::ArrayRef<Axis> axes,
@@ -87,7 +109,7 @@ ParamRef tiedParam(Sema &sema, const Owner &owner, llvm::StringRef path, llvm::A
   if (!type)
     return {};
   std::string key = (owner.symbolPrefix + path).str();
-  if (std::optional<ParamRef> known = knownParam(sema, key, type, target.source, range))
+  if (std::optional<ParamRef> known = knownParam(sema, key, type, target.source))
     return *known;
   auto tied = sema.output.module->lookupSymbol<ParamOp>(target.symbol);
   return addParam(sema, key, type, target.source, target.levels,

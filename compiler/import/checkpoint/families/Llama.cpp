@@ -29,7 +29,12 @@ void LlamaWriter::writeDims() {
   if (isEncoder)
     os << "dyn B <= 64, T <= " << most << "\n\n";
   else
-    os << "dyn B <= 8\ncache kv capacity " << most << "\n\n";
+    os << mixer.dims << "dyn B <= 8\ncache kv capacity " << most << '\n';
+  if (!isAttending.empty())
+    os << "state " << StringRef(mixer.results()).drop_front(2)
+       << "  // of each layer, those that attend leave theirs\n";
+  if (!isEncoder)
+    os << '\n';
 }
 
 void LlamaWriter::writeIgnored() {
@@ -40,9 +45,13 @@ void LlamaWriter::writeIgnored() {
     os << "ignore \"rope_freqs.weight\"  // computed here\n";
   if (writer.ofLlamaCpp() && rotation.shortLength)
     os << "ignore \"rope_factors_*.weight\"  // computed here\n";
-  if (llvm::any_of(writer.folder.shapes, [](const auto &tensor) {
-        return StringRef(tensor.first).ends_with(".rotary_emb.inv_freq");
-      }))
+  auto hasTensor = [&](function_ref<bool(StringRef)> isIt) {
+    return llvm::any_of(writer.folder.shapes,
+                        [&](const auto &tensor) { return isIt(tensor.first); });
+  };
+  if (hasTensor([](StringRef name) { return name.starts_with("mtp."); }))
+    os << "ignore \"mtp.*\"  // guesses tokens ahead, which changes no result\n";
+  if (hasTensor([](StringRef name) { return name.ends_with(".rotary_emb.inv_freq"); }))
     os << "ignore \"*.rotary_emb.inv_freq\"  // computed here\n";
 }
 
@@ -69,23 +78,27 @@ void LlamaWriter::writeModel() {
 }
 
 std::string LlamaWriter::scoresOf(StringRef states) const {
-  std::string scores = ("lm_head(" + states + ")").str();
+  std::string scores = ("lm_head(" + states + ")").str(), more = mixer.names("next_") + "\n";
   if (lastScale != 1)
     scores += " * " + numberText(lastScale);
   if (!lastCap)
-    return "return " + scores + "\n";
+    return "return " + scores + more;
   return ("let scores = " + scores + "\nreturn " + numberText(lastCap) + " * tanh(scores / " +
-          numberText(lastCap) + ")\n");
+          numberText(lastCap) + ")" + more);
 }
 
 void LlamaWriter::writeEntries() {
   std::string inputs = prefix + "embed_tokens(ids)";
   if (tokenScale != 1)
     inputs += " * " + numberText(tokenScale);
-  std::string states = norms.of(lastNorm, prefix + "layers(" + inputs +
-                                              (!isEncoder     ? ", kv)"
-                                               : seesBothWays ? ", lengths)"
-                                                              : ")"));
+  std::string made = prefix + "layers(" + inputs +
+                     (!isEncoder     ? ", kv"
+                      : seesBothWays ? ", lengths"
+                                     : "") +
+                     mixer.names() + ")";
+  if (!isAttending.empty())
+    return writeMixedEntries(made);
+  std::string states = norms.of(lastNorm, made);
   if (isEncoder)
     return writeEncoderEntries(states);
   os << "forward[T](ids: i32[B, T], kv: cache) -> [B, T, " << (hasHead ? "V" : "D") << "] ";
@@ -98,6 +111,19 @@ void LlamaWriter::writeEntries() {
   else
     os << "= lm_head(" << states << ")\n";
   writeGeneration(writer, capacity);
+  os << "}\n";
+}
+
+void LlamaWriter::writeMixedEntries(StringRef made) {
+  os << "forward[T](ids: i32[B, T], kv: cache) -> "
+     << (hasHead ? "scores: [B, T, V]" : "y: [B, T, D]") << mixer.results() << " {\nlet y"
+     << mixer.names("next_") << " = " << made << '\n';
+  std::string states = norms.of(lastNorm, "y");
+  os << (hasHead ? scoresOf(states) : "return " + states + mixer.names("next_") + "\n") << "}\n";
+  if (hasHead)
+    writeGeneration(writer, capacity);
+  else
+    os << "entry encode = forward\n";
   os << "}\n";
 }
 
@@ -114,21 +140,7 @@ void LlamaWriter::writeEncoderEntries(StringRef states) {
 }
 
 void LlamaWriter::write() {
-  if (writer.task != "ForCausalLM" && !writer.task.empty())
-    config.refuse("architectures", "a model `…ForCausalLM`, or one without a head");
-  prefix = writer.folder.has("model.embed_tokens.weight") ? "model." : "";
-  lastNorm = prefix + kind.lastNorm.str();
-  hasHead = writer.task == "ForCausalLM" && !writer.folder.isSentence();
-  readSizes();
-  readDirections();
-  if (writer.folder.isSentence()) {
-    sentence = readSentence(writer, width);
-    notePrompts(writer);
-  }
-  readExperts();
-  readLayers();
-  readRotations();
-  chooseCapacity();
+  read();
   writeModel();
 }
 

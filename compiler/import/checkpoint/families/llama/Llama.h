@@ -8,6 +8,7 @@
 #include "compiler/import/checkpoint/Families.h"
 #include "compiler/import/checkpoint/LlamaKinds.h"
 #include "compiler/import/checkpoint/Rope.h"
+#include "compiler/import/checkpoint/families/llama/Mixer.h"
 
 namespace attn::importer {
 
@@ -30,78 +31,19 @@ private:
   bool addedOne;
 };
 
-/// Writes one model: a decoder with a cache, or an encoder of texts where tokens see both ways or
-/// the folder is a sentence encoder's.
-class LlamaWriter {
+/// What a config.json says of one model. What is wrong with it is left in it.
+class LlamaConfig {
 public:
-  LlamaWriter(FamilyWriter &writer, const LlamaKind &kind)
+  LlamaConfig(FamilyWriter &writer, const LlamaKind &kind)
       : writer(writer), config(writer.config), os(writer.os), kind(kind),
         norms(kind.norm, writer.folder.addedOne) {}
-  /// Writes the spec; what is wrong with the config is left in it.
-  void write();
+  void read();
 
-private:
+protected:
   /// Whether the family has a trait.
   bool is(LlamaTrait trait) const { return kind.traits & trait; }
-  /// Sizes, biases, and what scores are scaled and capped by.
-  void readSizes();
-  /// How the width is shared out among heads.
-  void readHeads();
-  void readBiases();
-  /// What embeddings, results and scores are multiplied by, and capped by.
-  void readScales();
-  void readExperts();
-  /// Whether tokens see what comes behind them.
-  void readDirections();
-  /// How many positions there are, once it is known how they are turned.
-  void chooseCapacity();
-  void readLayers();
-  /// Which layers see all, where they are not alike.
-  void readKindsOfLayers(int64_t window);
-  /// Which layers turn, where not all do.
-  void readTurns(int64_t window);
-  void readRotations();
-  /// What a family makes of the values of rope beside the angles.
-  void readTempering(Config &from);
-  void writeModel();
-  void writeDims();
-  /// The lines that say which tensors are left out.
-  void writeIgnored();
-  /// What runs a decoder, or an encoder.
-  void writeEntries();
-  void writeEncoderEntries(llvm::StringRef states);
-  /// The statements that make scores of states.
-  std::string scoresOf(llvm::StringRef states) const;
-  void writeLayer();
-  void writeAttention();
-  void writeProjections();
-  void writeMlp();
-  /// What the feed-forward makes of `x`.
-  std::string mlpOf(llvm::StringRef x);
-  void writeExperts();
-  void writeExpert();
-  void writeGptOssExpert();
-  void writeHeadNorms();
-  /// Queries or keys of `n`: projected, normed, turned, in the order of the family.
-  void writeTurned(llvm::StringRef name, const std::string &map, llvm::StringRef norm);
-  /// `made`, turned as the layer says.
-  std::string turnedByLayer(llvm::StringRef name, const std::string &made);
-  /// Writes what the mlp reads, and gives its name.
-  std::string writeMlpInput();
-  /// The experts of each row, and their weights.
-  void writeRouting(llvm::StringRef m);
-  /// What is added to the residual stream.
-  std::string result(llvm::StringRef norm, const std::string &made) const;
   /// Whether layers with a window turn otherwise than those that see all.
   bool turnsByLayer() const;
-  /// What the stack gives its layers: "(seen = …)", or nothing where they are alike.
-  std::string layerArguments() const;
-  /// Of a layer that sees all of what it may, or of one with a window.
-  std::string maskOf(bool isWindowed) const;
-  std::string mask() const;
-  /// `what`, turned by a rotation whose table, where it has one, is called `table`.
-  std::string turned(llvm::StringRef what, const Rotation &own, llvm::StringRef table,
-                     llvm::StringRef features) const;
 
   FamilyWriter &writer;
   Config &config;
@@ -128,10 +70,93 @@ private:
   bool isAllWindowed = false; ///< and no layer sees all
   Sentence sentence;          ///< empty where the folder is no sentence encoder's
   std::string act;
-  std::vector<bool> isFull;   ///< of each layer; empty: all layers are alike
-  std::vector<bool> isTurned; ///< likewise; empty: all turn, or none does
+  std::vector<bool> isFull;      ///< of each layer; empty: all layers are alike
+  std::vector<bool> isTurned;    ///< likewise; empty: all turn, or none does
+  std::vector<bool> isAttending; ///< likewise; empty: all attend
+  LayerMixer mixer;              ///< of those that do not attend
   bool turnsNone = false;
   Rotation rotation, windowed; ///< of full layers, of those with a window
+
+private:
+  /// Sizes, biases, and what scores are scaled and capped by.
+  void readSizes();
+  /// How the width is shared out among heads.
+  void readHeads();
+  void readBiases();
+  /// What embeddings, results and scores are multiplied by, and capped by.
+  void readScales();
+  void readExperts();
+  /// Whether tokens see what comes behind them.
+  void readDirections();
+  /// How many positions there are, once it is known how they are turned.
+  void chooseCapacity();
+  void readLayers();
+  /// Which layers have a mixer in the place of attention, and which it is.
+  void readMixers();
+  /// Which layers see all, where they are not alike.
+  void readKindsOfLayers(int64_t window);
+  /// Which layers turn, where not all do.
+  void readTurns(int64_t window);
+  void readRotations();
+  /// What a family makes of the values of rope beside the angles.
+  void readTempering(Config &from);
+};
+
+/// Writes one model: a decoder with a cache, or an encoder of texts where tokens see both ways or
+/// the folder is a sentence encoder's.
+class LlamaWriter : private LlamaConfig {
+public:
+  using LlamaConfig::LlamaConfig;
+  /// Writes the spec; what is wrong with the config is left in it.
+  void write();
+
+private:
+  void writeModel();
+  void writeDims();
+  /// The lines that say which tensors are left out.
+  void writeIgnored();
+  /// What runs a decoder, or an encoder.
+  void writeEntries();
+  void writeEncoderEntries(llvm::StringRef states);
+  /// The entries of a decoder with states, whose layers give what is `made`.
+  void writeMixedEntries(llvm::StringRef made);
+  /// The statements that make scores of states.
+  std::string scoresOf(llvm::StringRef states) const;
+  void writeLayer();
+  void writeAttention();
+  /// What the tensors of attention are; the tables that it reads.
+  void declareAttention();
+  void writeTables();
+  /// The statements of attention over `n`, and what they give.
+  std::string attended(llvm::StringRef n);
+  /// The block of layers with attention, and that of the others, where both stand apart.
+  void writeMixers();
+  void writeProjections();
+  void writeMlp();
+  /// What the feed-forward makes of `x`.
+  std::string mlpOf(llvm::StringRef x);
+  void writeExperts();
+  void writeExpert();
+  void writeGptOssExpert();
+  void writeHeadNorms();
+  /// Queries or keys of `n`: projected, normed, turned, in the order of the family.
+  void writeTurned(llvm::StringRef name, const std::string &map, llvm::StringRef norm);
+  /// `made`, turned as the layer says.
+  std::string turnedByLayer(llvm::StringRef name, const std::string &made);
+  /// Writes what the mlp reads, and gives its name.
+  std::string writeMlpInput();
+  /// The experts of each row, and their weights.
+  void writeRouting(llvm::StringRef m);
+  /// What is added to the residual stream.
+  std::string result(llvm::StringRef norm, const std::string &made) const;
+  /// What the stack gives its layers: "(seen = …)", or nothing where they are alike.
+  std::string layerArguments() const;
+  /// Of a layer that sees all of what it may, or of one with a window.
+  std::string maskOf(bool isWindowed) const;
+  std::string mask() const;
+  /// `what`, turned by a rotation whose table, where it has one, is called `table`.
+  std::string turned(llvm::StringRef what, const Rotation &own, llvm::StringRef table,
+                     llvm::StringRef features) const;
 };
 
 } // namespace attn::importer

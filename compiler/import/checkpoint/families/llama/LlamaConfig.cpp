@@ -9,7 +9,9 @@ using namespace llvm;
 
 namespace attn::importer {
 
-void LlamaWriter::readHeads() {
+bool LlamaConfig::turnsByLayer() const { return !isFull.empty() && !(rotation == windowed); }
+
+void LlamaConfig::readHeads() {
   width = config.size("hidden_size");
   heads = config.size("num_attention_heads");
   bool isGroupSilent = config.isSilent("num_key_value_heads") && !writer.ofLlamaCpp();
@@ -31,7 +33,7 @@ void LlamaWriter::readHeads() {
     config.refuse("num_key_value_heads", "a divisor of `num_attention_heads`");
 }
 
-void LlamaWriter::readSizes() {
+void LlamaConfig::readSizes() {
   readHeads();
   layers = config.size("num_hidden_layers");
   hidden = config.size(kind.experts ? kind.experts->hiddenKey : "intermediate_size");
@@ -51,7 +53,7 @@ void LlamaWriter::readSizes() {
   readScales();
 }
 
-void LlamaWriter::readBiases() {
+void LlamaConfig::readBiases() {
   // What a published class does not ask for changes nothing, whatever its config says.
   auto read = [&](const LlamaBias &bias) {
     if (bias.key.empty())
@@ -73,7 +75,7 @@ void LlamaWriter::readBiases() {
                 "writes them where all are 0");
 }
 
-void LlamaWriter::readScales() {
+void LlamaConfig::readScales() {
   if (is(ScaledTokens))
     tokenScale = std::sqrt(double(width));
   if (is(LogitScale))
@@ -96,7 +98,7 @@ void LlamaWriter::readScales() {
   lastCap = capOf("final_logit_softcapping", kind.lastCap);
 }
 
-void LlamaWriter::readDirections() {
+void LlamaConfig::readDirections() {
   bool isTwoSided = config.flag("use_bidirectional_attention", false);
   if (isTwoSided && !is(LocalBase))
     config.refuse("use_bidirectional_attention",
@@ -106,7 +108,7 @@ void LlamaWriter::readDirections() {
   isEncoder = seesBothWays || writer.folder.isSentence();
 }
 
-void LlamaWriter::chooseCapacity() {
+void LlamaConfig::chooseCapacity() {
   // The cache is what a run pays for: one of all positions would be gigabytes.
   int64_t most = writer.folder.isSentence() ? sentenceLength(writer, positions) : positions;
   capacity = std::min<int64_t>(most, 4096);
@@ -124,7 +126,7 @@ void LlamaWriter::chooseCapacity() {
               where + "` says how many");
 }
 
-void LlamaWriter::readExperts() {
+void LlamaConfig::readExperts() {
   if (!kind.experts)
     return;
   // transformers 5 writes what the class's own key stands for.
@@ -141,7 +143,9 @@ void LlamaWriter::readExperts() {
     config.refuse("decoder_sparse_step", "1, and no `mlp_only_layers`: experts in every layer");
 }
 
-void LlamaWriter::readKindsOfLayers(int64_t window) {
+void LlamaConfig::readKindsOfLayers(int64_t window) {
+  if (kind.mixer != LlamaMixer::None) // readMixers
+    return isFull.assign(size_t(layers), true);
   std::vector<std::string> types = config.texts("layer_types");
   if (!types.empty() && !is(TypedLayers)) {
     if (any_of(types, [&](const std::string &type) { return type != types.front(); }))
@@ -176,7 +180,7 @@ void LlamaWriter::readKindsOfLayers(int64_t window) {
                                         : double(n) < firstWindowed);
 }
 
-void LlamaWriter::readTurns(int64_t window) {
+void LlamaConfig::readTurns(int64_t window) {
   if (is(OnlySaidTurn)) {
     std::vector<double> said = config.numbers("no_rope_layers");
     int64_t every = said.empty() ? config.size("no_rope_layer_interval", 4) : 0;
@@ -195,7 +199,7 @@ void LlamaWriter::readTurns(int64_t window) {
     isTurned.clear();
 }
 
-void LlamaWriter::readLayers() {
+void LlamaConfig::readLayers() {
   bool isAsked = !is(WindowIfAsked) || config.flag("use_sliding_window", false),
        isDefault = kind.window && config.isSilent("sliding_window") && !writer.ofLlamaCpp(),
        hasNone = !kind.window && !writer.ofLlamaCpp() && !is(OptionalWindow);
@@ -220,6 +224,30 @@ void LlamaWriter::readLayers() {
     isFull.clear();
 }
 
+void LlamaConfig::readMixers() {
+  if (kind.mixer == LlamaMixer::None)
+    return;
+  std::vector<std::string> types = config.texts("layer_types");
+  if (!types.empty() && types.size() != size_t(layers))
+    config.refuse("layer_types", "one for each of " + Twine(layers) + " layers");
+  int64_t every = types.empty() ? config.size("full_attention_interval", 4) : 0;
+  for (int64_t n = 0; n < layers; ++n) {
+    bool isKnown = every || (size_t(n) < types.size() && (types[size_t(n)] == "full_attention" ||
+                                                          types[size_t(n)] == "linear_attention"));
+    if (!isKnown)
+      return config.refuse("layer_types", "`full_attention` and `linear_attention`");
+    isAttending.push_back(every ? (n + 1) % every == 0 : types[size_t(n)] == "full_attention");
+  }
+  if (llvm::none_of(isAttending, [](bool attends) { return attends; }))
+    return config.refuse("layer_types", "a layer of `full_attention` at least");
+  if (isEncoder)
+    return config.refuse("is_causal", "true, and no sentence encoder: recurrences see what was");
+  if (llvm::all_of(isAttending, [](bool attends) { return attends; }))
+    return isAttending.clear();
+  mixer = readDeltaNet(writer, kind.mixer, eps,
+                       [&](StringRef x) { return activation(config, act, kind.act, x); });
+}
+
 /// The values of rope that a published class takes where a config says none; empty of most.
 static json::Object anglesOfClass(StringRef type) {
   if (type == "gpt_oss")
@@ -234,7 +262,7 @@ static json::Object anglesOfClass(StringRef type) {
   return json::Object();
 }
 
-void LlamaWriter::readTempering(Config &from) {
+void LlamaConfig::readTempering(Config &from) {
   if (is(Tempered) && (!writer.ofLlamaCpp() || from.has("llama_4_scaling_beta"))) {
     auto number = [&](StringRef key) {
       std::optional<double> value = from.number(key);
@@ -251,7 +279,7 @@ void LlamaWriter::readTempering(Config &from) {
   config.adopt(from);
 }
 
-void LlamaWriter::readRotations() {
+void LlamaConfig::readRotations() {
   Config parameters = config.within("rope_parameters"), scaling = config.within("rope_scaling");
   bool hasScaling = config.has("rope_scaling"),
        isByType = parameters.has("full_attention") || parameters.has("sliding_attention");
@@ -298,6 +326,25 @@ void LlamaWriter::readRotations() {
                          is(LocalBase) ? 10000 : kind.base);
   if (isAllWindowed)
     rotation = windowed;
+}
+
+void LlamaConfig::read() {
+  if (writer.task != "ForCausalLM" && !writer.task.empty())
+    config.refuse("architectures", "a model `…ForCausalLM`, or one without a head");
+  prefix = writer.folder.has("model.embed_tokens.weight") ? "model." : "";
+  lastNorm = prefix + kind.lastNorm.str();
+  hasHead = writer.task == "ForCausalLM" && !writer.folder.isSentence();
+  readSizes();
+  readDirections();
+  if (writer.folder.isSentence()) {
+    sentence = readSentence(writer, width);
+    notePrompts(writer);
+  }
+  readExperts();
+  readLayers();
+  readMixers();
+  readRotations();
+  chooseCapacity();
 }
 
 } // namespace attn::importer

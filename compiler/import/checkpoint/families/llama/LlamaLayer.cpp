@@ -9,8 +9,6 @@ using namespace llvm;
 
 namespace attn::importer {
 
-bool LlamaWriter::turnsByLayer() const { return !isFull.empty() && !(rotation == windowed); }
-
 std::string LlamaWriter::maskOf(bool isWindowed) const {
   std::string near = isWindowed ? "window(" + std::to_string(reach) + ", " +
                                       std::to_string(seesBothWays ? reach : 0) + ")"
@@ -28,6 +26,8 @@ std::string LlamaWriter::layerArguments() const {
     given.push_back("full = " + layersWhere(isFull));
   if (!isTurned.empty())
     given.push_back("turned = " + layersWhere(isTurned));
+  if (!isAttending.empty())
+    given.push_back("attends = " + layersWhere(isAttending));
   return given.empty() ? "" : "(" + join(given, ", ") + ")";
 }
 
@@ -127,6 +127,12 @@ void LlamaWriter::writeProjections() {
        << "linear self_attn." << kind.out << ": H, E -> D\n";
     return;
   }
+  if (is(GatedHeads)) {
+    os << "dim E2 = E, EE = 2 * E\nlinear self_attn.q_proj: D -> H, EE" << bias
+       << "\nlinear self_attn.k_proj, self_attn.v_proj: D -> " << keyHeads << ", E" << bias
+       << "\nlinear self_attn." << kind.out << ": H, E -> D" << outBias << '\n';
+    return;
+  }
   bool isOneRow = headNorm == LlamaHeadNorm::All; // what is normed before it is heads
   StringRef between = isOneRow ? " * " : ", ";
   if (groups == heads && !isOneRow)
@@ -196,8 +202,11 @@ void LlamaWriter::writeExpert() {
   StringRef gate = kind.experts->gate, up = kind.experts->up, down = kind.experts->down;
   if (writer.ofLlamaCpp())
     gate = "gate", up = "up", down = "down";
-  os << "block Expert(x: [D]) -> [D] {\nlinear " << gate << ", " << up << ": D -> F\nlinear "
-     << down << ": F -> D\nreturn " << down << "("
+  bool isPacked = writer.folder.has(prefix + "layers.0." + kind.experts->name.str() +
+                                    ".experts.0.gate_up_proj.weight");
+  os << "block Expert(x: [D]) -> [D] {\nlinear " << gate << ", " << up << ": D -> F"
+     << (isPacked ? (" = split(\"gate_up_proj\", " + gate + " " + up + ")").str() : "")
+     << "\nlinear " << down << ": F -> D\nreturn " << down << "("
      << activation(config, act, kind.act, (gate + "(x)").str()) << " * " << up << "(x))\n}\n\n";
 }
 
@@ -253,11 +262,35 @@ void LlamaWriter::writeTurned(StringRef name, const std::string &map, StringRef 
   os << "let " << name << " = " << made << '\n';
 }
 
-void LlamaWriter::writeAttention() {
-  std::string n = kind.places.beforeAttention.empty() ? "x" : "n";
+void LlamaWriter::declareAttention() {
+  writeHeadNorms();
+  writeProjections();
+  if (is(Sinks))
+    os << "param self_attn.sinks: [H]"
+       << (writer.ofLlamaCpp() ? " = \"attn_sinks.weight\"\n" : "\n");
+}
+
+std::string LlamaWriter::attended(StringRef n) {
   auto map = [&](StringRef name) {
     return ("self_attn." + name + (is(Packed) ? "(" : "_proj(") + n + ")").str();
   };
+  std::string queries = map("q"), weight;
+  if (is(GatedHeads)) {
+    os << "let plain_q, gate = unpack(" << queries << ", EE as E, E2)\n";
+    queries = "plain_q", weight = " * sigmoid(relabel(gate, E2 = E))";
+  }
+  writeTurned("q", queries, kind.queryNorm);
+  writeTurned("k", map("k"), kind.keyNorm);
+  os << "let a = attend q over " << (isEncoder ? "k, " : "kv.push(k, ") << clipped(map("v"), clip)
+     << (isEncoder ? "" : ")") << " along T as S" << (groups == heads ? "" : " group H by G")
+     << " {\n"
+     << (queryScale ? "score scaled\n" : "") << (cap ? "cap " + numberText(cap) + "\n" : "")
+     << "mask " << mask() << '\n'
+     << (is(Sinks) ? "weight softmax(sink = self_attn.sinks[h])\n}\n" : "}\n");
+  return ("self_attn." + kind.out + "(a" + weight + ")").str();
+}
+
+void LlamaWriter::writeTables() {
   auto table = [&](const Rotation &own, StringRef name, StringRef part) {
     return own.tableLine(name, own.turned == features ? "E" : part);
   };
@@ -267,17 +300,30 @@ void LlamaWriter::writeAttention() {
   if (temper)
     os << "table temper[t: T] = 1 + " << numberText(temper) << " * log(1 + floor(t / "
        << numberText(temperLength) << "))  // of queries, by their positions\n";
+}
+
+void LlamaWriter::writeMixers() {
+  os << mixer.text << "block Attention[T](n: [B, T, D], kv: cache) -> [B, T, D] {\n";
+  declareAttention();
+  writeTables();
+  std::string whole = attended("n");
+  os << "return " << whole << "\n}\n\n";
+}
+
+void LlamaWriter::writeAttention() {
+  bool isMixed = !isAttending.empty();
+  std::string n = kind.places.beforeAttention.empty() ? "x" : "n";
+  if (!isMixed)
+    writeTables();
   if (n != "x")
     os << "let n = " << norms.of(kind.places.beforeAttention, "x") << '\n';
-  writeTurned("q", map("q"), kind.queryNorm);
-  writeTurned("k", map("k"), kind.keyNorm);
-  os << "let a = attend q over " << (isEncoder ? "k, " : "kv.push(k, ") << clipped(map("v"), clip)
-     << (isEncoder ? "" : ")") << " along T as S" << (groups == heads ? "" : " group H by G")
-     << " {\n"
-     << (queryScale ? "score scaled\n" : "") << (cap ? "cap " + numberText(cap) + "\n" : "")
-     << "mask " << mask() << '\n'
-     << (is(Sinks) ? "weight softmax(sink = self_attn.sinks[h])\n}\n" : "}\n") << "let y = x + "
-     << result(kind.places.behindAttention, ("self_attn." + kind.out + "(a)").str()) << '\n';
+  std::string made = "mixed";
+  if (isMixed)
+    os << "let mixed" << mixer.names("next_") << " = if attends then (attention(" << n << ", kv)"
+       << mixer.names() << ") else " << mixer.part << "(" << n << mixer.names() << ")\n";
+  else
+    made = attended(n);
+  os << "let y = x + " << result(kind.places.behindAttention, made) << '\n';
 }
 
 /// What the mlp reads: `n`, `y` or what is made of it.
@@ -291,7 +337,7 @@ std::string LlamaWriter::writeMlpInput() {
 }
 
 void LlamaWriter::writeRouting(StringRef m) {
-  bool sharesSum = kind.experts->sharesSum || config.flag("norm_topk_prob", false);
+  bool sharesSum = kind.experts->sharesSum || config.flag("norm_topk_prob", is(SharesSum));
   if (sharesSum) // a softmax over all, made to sum up to 1, is one over the chosen
     os << "let s, places = topk(X, " << routerOf(*kind.experts) << "(" << m
        << "), A)\nlet weights = softmax(A, s)\n";
@@ -311,26 +357,32 @@ void LlamaWriter::writeLayer() {
     statics.push_back("full = true");
   if (!isTurned.empty())
     statics.push_back("turned = true");
+  bool isMixed = !isAttending.empty();
+  if (isMixed) {
+    statics.push_back("attends = true");
+    writeMixers();
+  }
   os << "block Layer[T](x: [B, T, D]"
      << (!isEncoder     ? ", kv: cache"
          : seesBothWays ? ", lengths: i32[B]"
                         : "")
-     << (statics.empty() ? "" : "; " + join(statics, ", ")) << ") -> [B, T, D] {\n";
+     << mixer.parameters() << (statics.empty() ? "" : "; " + join(statics, ", "))
+     << ") -> [B, T, D]" << mixer.types() << " {\n";
   const LlamaPlaces &places = kind.places;
   os << norms.declared({places.beforeAttention, places.behindAttention,
                         isParallel ? StringRef() : places.beforeMlp, places.behindMlp},
                        "D", eps);
-  writeHeadNorms();
-  writeProjections();
-  if (is(Sinks))
-    os << "param self_attn.sinks: [H]"
-       << (writer.ofLlamaCpp() ? " = \"attn_sinks.weight\"\n" : "\n");
+  if (isMixed)
+    os << "part attention: Attention = \"\" if attends\npart " << mixer.part << ": " << mixer.block
+       << " if not attends\n";
+  else
+    declareAttention();
   writeMlp();
   writeAttention();
   std::string m = writeMlpInput();
   if (experts)
     writeRouting(m);
-  os << "return y + " << result(places.behindMlp, mlpOf(m)) << "\n}\n\n";
+  os << "return y + " << result(places.behindMlp, mlpOf(m)) << mixer.names("next_") << "\n}\n\n";
 }
 
 } // namespace attn::importer
