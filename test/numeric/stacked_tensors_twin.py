@@ -130,6 +130,51 @@ model Case {{
     return spec, {}, {"x": x, "at": at}, {"rows": np.take_along_axis(x, index[:, :, None], 1), "whole": whole}
 
 
+def uneven(rng):
+    """Layers of which some have another width under the same name, or a map that others lack: any of them, those that take turns, or the
+    first ones; in a stack of stacks, too."""
+    B, D, L, S = between(rng, 1, 4), between(rng, 1, 20), between(rng, 2, 9), between(rng, 1, 3)
+    P, Q = between(rng, 1, 9), between(rng, 10, 20)
+    period, first = between(rng, 2, 4), between(rng, 1, L)
+    which = [rng.random(L) < 0.5, np.arange(L) % period == period - 1, np.arange(L) < first][between(rng, 0, 2)]
+    condition = " or ".join(f"n == {n}" for n in range(L) if which[n]) or "n < 0"
+    x, w = normal(rng, B, D), {}
+    y = x.astype(np.float64)
+    for s in range(S):
+        for n in range(L):
+            p, width = f"stages.{s}.layers.{n}.", P if which[n] else Q
+            w |= {p + "mlp.up.weight": normal(rng, width, D, scale=D ** -0.5), p + "mlp.down.weight": normal(rng, D, width, scale=width ** -0.5)}
+            y = y + mapped(np.tanh(mapped(y, w, p + "mlp.up")), w, p + "mlp.down")
+            if which[n]:
+                w[p + "more.weight"] = normal(rng, D, D, scale=D ** -0.5)
+                y = y + np.tanh(mapped(y, w, p + "more"))
+    spec = f"""attn 1
+model Case {{
+  dim D = {D}, P = {P}, Q = {Q}, L = {L}, S = {S}
+  dyn B <= 4
+  stack stages: S of Stage
+  block Stage(x: [B, D]) -> [B, D] {{
+    stack layers: L of Layer(isWide = {condition})
+    return layers(x)
+  }}
+  block Mlp[W](x: [B, D]) -> [B, D] {{
+    linear up: D -> W
+    linear down: W -> D
+    return down(tanh(up(x)))
+  }}
+  block Layer(x: [B, D]; isWide = true) -> [B, D] {{
+    part mlp: Mlp[W: P] if isWide
+    part mlp: Mlp[W: Q] if not isWide
+    linear more: D -> D if isWide
+    let y = x + mlp(x)
+    return if isWide then y + tanh(more(y)) else y
+  }}
+  entry run(x: [B, D]) -> y: [B, D] = stages(x)
+}}
+"""
+    return spec, w, {"x": x}, {"y": y}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder")
@@ -142,7 +187,7 @@ def main():
     print(f"seed {options.seed}")
     flags = [f"--target={options.target}"] + ([f"--threads={options.threads}"] if options.threads else [])
     for number in range(options.rounds):
-        for index, kind in enumerate([streams, states, kept, places]):
+        for index, kind in enumerate([streams, states, kept, places, uneven]):
             rng = np.random.default_rng([options.seed, number, index])
             error = compare(options.folder, *kind(rng), BOUND, flags)
             measured(kind.__name__, error)
