@@ -65,6 +65,8 @@ write("bytes", lambda m: setattr(tensor(m, "encoder.layer.0.norm1.bias"), "raw_d
 write("spread", spread)
 write("type", lambda m: m.graph.input[0].type.tensor_type.__setattr__("elem_type", TensorProto.UINT8))
 write("order", lambda m: m.graph.node.insert(0, m.graph.node.pop()))
+write("circle", lambda m: m.graph.node[1].input.__setitem__(0, m.graph.node[-1].input[0]))
+write("nothing", lambda m: m.graph.node[-1].input.__setitem__(0, "z"))
 write("twice", lambda m: m.graph.initializer.append(m.graph.initializer[0]))
 write("opset", lambda m: m.opset_import[0].__setattr__("version", 26))
 write("shape", lambda m: m.graph.input[0].type.tensor_type.shape.dim[2].__setattr__("dim_value", 44))

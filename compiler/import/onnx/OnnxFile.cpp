@@ -5,7 +5,9 @@
 #include "compiler/import/onnx/OnnxFile.h"
 
 #include "compiler/import/Onnx.pb.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <limits>
@@ -85,8 +87,10 @@ static OnnxTensor tensorOf(const onnx::Constant &constant) {
   return tensor;
 }
 
+static OnnxGraph graphOf(const onnx::Graph &graph);
+
 static void readAttribute(const onnx::Attribute &attribute, OnnxAttribute &read) {
-  enum { Float = 1, Integer = 2, Text = 3, Tensor = 4, Floats = 6, Integers = 7 };
+  enum { Float = 1, Integer = 2, Text = 3, Tensor = 4, Graph = 5, Floats = 6, Integers = 7 };
   if (attribute.has_ref_attr_name())
     return;
   switch (attribute.type()) {
@@ -101,6 +105,9 @@ static void readAttribute(const onnx::Attribute &attribute, OnnxAttribute &read)
     break;
   case Tensor:
     read.value = tensorOf(attribute.t());
+    break;
+  case Graph:
+    read.value = std::make_shared<const OnnxGraph>(graphOf(attribute.g()));
     break;
   case Floats:
     read.value = std::vector<float>(attribute.floats().begin(), attribute.floats().end());
@@ -128,6 +135,50 @@ static OnnxNode nodeOf(const onnx::Node &node) {
   return result;
 }
 
+static OnnxGraph graphOf(const onnx::Graph &graph) {
+  OnnxGraph result;
+  result.name = graph.name();
+  for (const onnx::Node &node : graph.node())
+    result.nodes.push_back(nodeOf(node));
+  for (const onnx::Value &value : graph.input())
+    result.inputs.push_back(valueOf(value));
+  for (const onnx::Value &value : graph.output())
+    result.outputs.push_back(valueOf(value));
+  for (const onnx::Constant &constant : graph.initializer())
+    result.constants.push_back(tensorOf(constant));
+  for (const onnx::SparseConstant &constant : graph.sparse_initializer())
+    result.constants.push_back(tensorOf(constant.values()));
+  return result;
+}
+
+std::vector<std::string> OnnxNode::outerValues() const {
+  std::vector<std::string> outer;
+  for (const OnnxAttribute &attribute : attributes) {
+    auto *graph = std::get_if<std::shared_ptr<const OnnxGraph>>(&attribute.value);
+    if (!graph)
+      continue;
+    StringSet<> own;
+    for (const OnnxTensor &constant : (*graph)->constants)
+      own.insert(constant.name);
+    for (const OnnxValue &input : (*graph)->inputs)
+      own.insert(input.name);
+    for (const OnnxNode &node : (*graph)->nodes)
+      for (const std::string &output : node.outputs)
+        own.insert(output);
+    auto add = [&](const std::string &name) {
+      if (!name.empty() && !own.contains(name))
+        outer.push_back(name);
+    };
+    for (const OnnxNode &node : (*graph)->nodes) {
+      for_each(node.inputs, add);
+      for_each(node.outerValues(), add);
+    }
+    for (const OnnxValue &output : (*graph)->outputs)
+      add(output.name);
+  }
+  return outer;
+}
+
 Expected<OnnxGraph> readOnnx(StringRef bytes) {
   // Protobuf counts in int; what is wrong is said here, not on its own log.
   if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max()))
@@ -140,21 +191,10 @@ Expected<OnnxGraph> readOnnx(StringRef bytes) {
   if (!model.has_graph() || !model.has_ir_version())
     return importError("this is no ONNX file: it holds no graph",
                        "expected a serialised ModelProto");
-  OnnxGraph graph;
-  graph.name = model.graph().name();
+  OnnxGraph graph = graphOf(model.graph());
   for (const onnx::Opset &opset : model.opset_import())
     if (opset.domain().empty() || opset.domain() == "ai.onnx")
       graph.opset = opset.version();
-  for (const onnx::Node &node : model.graph().node())
-    graph.nodes.push_back(nodeOf(node));
-  for (const onnx::Value &value : model.graph().input())
-    graph.inputs.push_back(valueOf(value));
-  for (const onnx::Value &value : model.graph().output())
-    graph.outputs.push_back(valueOf(value));
-  for (const onnx::Constant &constant : model.graph().initializer())
-    graph.constants.push_back(tensorOf(constant));
-  for (const onnx::SparseConstant &constant : model.graph().sparse_initializer())
-    graph.constants.push_back(tensorOf(constant.values()));
   return graph;
 }
 

@@ -6,6 +6,7 @@
 
 #include "compiler/import/Import.h"
 #include "llvm/ADT/SmallVector.h"
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -57,12 +58,14 @@ struct OnnxTensor {
   bool isReadable = true;  ///< false: they are not as many as the shape says, or of another kind
 };
 
+struct OnnxGraph;
+
 /// An attribute of a node.
 struct OnnxAttribute {
   std::string name;
   /// Nothing: a type that is not read.
   std::variant<std::monostate, int64_t, float, std::string, std::vector<int64_t>,
-               std::vector<float>, OnnxTensor>
+               std::vector<float>, OnnxTensor, std::shared_ptr<const OnnxGraph>>
       value;
 };
 
@@ -71,6 +74,9 @@ struct OnnxNode {
   std::string name, type, domain;
   std::vector<std::string> inputs, outputs; ///< "" stands for one that is left out
   std::vector<OnnxAttribute> attributes;
+
+  /// The values that graphs in its attributes take from outside of them.
+  std::vector<std::string> outerValues() const;
 };
 
 /// The graph of a file.

@@ -220,7 +220,7 @@ Error Numbering::addNode(const OnnxNode &node) {
   for (const std::string &name : node.inputs) {
     auto found = numbers.find(name);
     if (!name.empty() && found == numbers.end())
-      return importError(label + " takes `" + shown(name) + "`, which nothing before it gives");
+      return importError(label + " takes `" + shown(name) + "`, which nothing gives");
     added.inputs.push_back(name.empty() ? -1 : found->second);
   }
   for (const std::string &name : node.outputs) {

@@ -2,6 +2,7 @@
 //
 // Bytes of an ONNX file -> a spec, through all stages: constants and sizes, patterns, axes, layers,
 // text.
+#include "compiler/import/onnx/NodeOrder.h"
 #include "compiler/import/onnx/attention/OnnxAttention.h"
 #include "compiler/import/onnx/graph/Contrib.h"
 #include "compiler/import/onnx/graph/GraphWriter.h"
@@ -86,6 +87,8 @@ Expected<OnnxSpec> importOnnx(StringRef bytes, const StringMap<int64_t> &sizes,
     return graph.takeError();
   if (!isOneAttention(*graph)) {
     expandContrib(*graph);
+    if (Error error = sortNodes(*graph))
+      return std::move(error);
     auto text = importGraph(*graph, sizes, source.load, source.weights);
     if (!text)
       return text.takeError();
