@@ -7,6 +7,7 @@
 #include "llvm/Support/Error.h"
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace attn::importer {
 
@@ -34,10 +35,19 @@ struct OnnxSource {
   TensorLoader load;   ///< may be null: nothing is read but the file
 };
 
+/// A line of a spec before it was formatted, and the node of the graph that it is of.
+struct OnnxOrigin {
+  std::string line, node;
+};
+
 /// The formatted spec of an ONNX model, and whether it has weights.
 struct OnnxSpec {
   std::string text;
   bool hasWeights;
+  std::vector<OnnxOrigin> origins; ///< for messages about what does not pass
+
+  /// The node that a line of the text is of; empty where none is known.
+  std::string nodeOf(llvm::StringRef line) const;
 };
 
 /// The spec of an ONNX model: of a graph that is made of known patterns, or that is one Attention

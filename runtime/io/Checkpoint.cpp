@@ -268,7 +268,7 @@ attn_status Checkpoint::openFile(const char *path, Error &error, const char *fol
   if (attn_status status = readTensors(*file, path, found, error))
     return status;
   for (StoredTensor &tensor : found) {
-    if (!tensor.file)
+    if (!tensor.file && !tensor.data)
       tensor.file = file;
     if (attn_status status = rename(tensor, folder, error))
       return status;

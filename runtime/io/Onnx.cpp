@@ -1,75 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the initializers of an ONNX file lie. The file is a message of protobuf
-// (https://protobuf.dev/programming-guides/encoding/): fields, each a number with its kind and then
-// a varint, four or eight bytes, or a length and as many bytes. Numbers of fields are those of
-// ONNX's ModelProto, GraphProto and TensorProto. Bytes of tensors are passed over.
+// Where the initializers of an ONNX file lie. Numbers of fields are those of ONNX's ModelProto,
+// GraphProto, NodeProto and TensorProto. Bytes of tensors are passed over.
 #include "io/Onnx.h"
 #include "base/Dtype.h"
 #include "base/Names.h"
 #include "io/Checkpoint.h"
 #include "io/File.h"
+#include "io/Protobuf.h"
 
 using namespace attn;
+using namespace attn::protobuf;
 
 namespace {
-
-enum Kind : uint32_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
-
-/// The field that a reader stands at: a number, or bytes of the file.
-struct Field {
-  uint32_t number;
-  Kind kind;
-  uint64_t value;      ///< of a varint
-  uint64_t begin, end; ///< of bytes, and of fixed numbers
-};
-
-/// Bytes of the file around the place that is read.
-class Window {
-public:
-  explicit Window(const SourceFile &file) : file(file) {}
-  /// The byte at a place that lies in the file; false where it cannot be read.
-  bool byteAt(uint64_t place, uint8_t &byte) {
-    if (place < first || place - first >= bytes.size()) {
-      constexpr uint64_t most = 1 << 14;
-      uint64_t left = file.size() - place;
-      first = place;
-      if (!bytes.resize(size_t(left < most ? left : most)) ||
-          !file.read(place, bytes.size(), bytes.data())) {
-        bytes.clear();
-        return false;
-      }
-    }
-    byte = uint8_t(bytes[size_t(place - first)]);
-    return true;
-  }
-  const SourceFile &file;
-
-private:
-  Vector<char> bytes;
-  uint64_t first = 0;
-};
-
-/// Reads the fields of a message from front to back.
-class Message {
-public:
-  Message(Window &window, uint64_t begin, uint64_t end) : window(window), at(begin), end(end) {}
-  /// Makes the next field known; false at the end, and where `isWrong`.
-  bool next(Field &field);
-  /// Reads a varint inside of the message.
-  bool takeVarint(uint64_t &value);
-  uint64_t position() const { return at; }
-  bool isAtEnd() const { return at >= end; }
-  bool isWrong = false;
-
-private:
-  bool fail() {
-    isWrong = true;
-    return false;
-  }
-  Window &window;
-  uint64_t at, end;
-};
 
 /// What an initializer says of itself.
 struct Initializer {
@@ -79,6 +22,7 @@ struct Initializer {
   uint64_t begin = 0, end = 0; ///< of its bytes in the file
   uint64_t offset = 0, length = 0;
   const char *location = nullptr;
+  Vector<uint32_t> halves; ///< of int32_data: the bits of each element
 };
 
 /// The types of elements that are read, by their numbers in the format.
@@ -101,7 +45,14 @@ private:
   attn_status fail(const char *problem, uint64_t place, const Initializer *tensor = nullptr);
   /// Reads the initializers of a graph.
   attn_status readGraph(const Field &graph);
-  attn_status readInitializer(const Field &field);
+  /// Reads a node: the tensor of a `Constant` is a weight under the name of the node's output.
+  attn_status readNode(const Field &node);
+  /// Reads an initializer; `name` is that of one which has none itself.
+  attn_status readInitializer(const Field &field, const char *name = nullptr);
+  /// Reads int32_data, whose numbers are the bits of elements of two bytes.
+  attn_status readHalves(const Field &field, Initializer &tensor);
+  /// Keeps what `readHalves` has read in memory.
+  attn_status placeHalves(Initializer &tensor);
   /// Reads one field of an initializer.
   attn_status readField(const Field &field, Initializer &tensor);
   /// Adds axes.
@@ -139,51 +90,6 @@ static constexpr uint64_t mostText = 4096; // of a name or a path
 bool attn::isOnnxName(const char *path) {
   size_t length = strlen(path);
   return length > 5 && strcmp(path + length - 5, ".onnx") == 0;
-}
-
-bool Message::takeVarint(uint64_t &value) {
-  value = 0;
-  for (uint32_t shift = 0; shift < 64; shift += 7) {
-    uint8_t byte = 0;
-    if (at >= end || !window.byteAt(at, byte))
-      return fail();
-    ++at;
-    value |= uint64_t(byte & 127) << shift;
-    if (byte < 128)
-      return true;
-  }
-  return fail();
-}
-
-bool Message::next(Field &field) {
-  uint64_t key;
-  if (isWrong || at >= end || !takeVarint(key))
-    return false;
-  field.number = uint32_t(key >> 3);
-  field.kind = Kind(key & 7);
-  field.value = 0;
-  uint64_t size = 0;
-  switch (field.kind) {
-  case Varint:
-    return takeVarint(field.value);
-  case Bytes:
-    if (!takeVarint(size))
-      return false;
-    break;
-  case Fixed32:
-    size = 4;
-    break;
-  case Fixed64:
-    size = 8;
-    break;
-  default:
-    return fail();
-  }
-  if (size > end - at)
-    return fail();
-  field.begin = at;
-  field.end = at += size;
-  return true;
 }
 
 attn_status OnnxTensorReader::fail(const char *problem, uint64_t place, const Initializer *tensor) {
@@ -227,11 +133,39 @@ attn_status OnnxTensorReader::run() {
 attn_status OnnxTensorReader::readGraph(const Field &graph) {
   Message message(window, graph.begin, graph.end);
   Field field;
-  while (message.next(field))
-    if (field.number == 5 && field.kind == Bytes)
-      if (attn_status status = readInitializer(field))
+  while (message.next(field)) {
+    bool isNode = field.number == 1;
+    if (field.kind == Bytes && (isNode || field.number == 5))
+      if (attn_status status = isNode ? readNode(field) : readInitializer(field))
         return status;
+  }
   return message.isWrong ? fail("its graph is damaged", message.position()) : ATTN_OK;
+}
+
+attn_status OnnxTensorReader::readNode(const Field &node) {
+  Message message(window, node.begin, node.end);
+  Field field, part, tensor = {};
+  Field output = {};
+  bool isConstant = false;
+  while (message.next(field)) {
+    char type[8];
+    if (field.number == 4 && field.kind == Bytes && field.end - field.begin == sizeof type)
+      isConstant = window.file.read(field.begin, sizeof type, type) &&
+                   memcmp(type, "Constant", sizeof type) == 0;
+    if (field.number == 2 && field.kind == Bytes && output.end == 0)
+      output = field;
+    if (field.number == 5 && field.kind == Bytes)
+      for (Message attribute(window, field.begin, field.end); attribute.next(part);)
+        if (part.number == 5 && part.kind == Bytes)
+          tensor = part;
+  }
+  if (message.isWrong)
+    return fail("its graph is damaged", message.position());
+  if (!isConstant || !tensor.end || output.end == output.begin)
+    return ATTN_OK;
+  const char *name = text(output.begin, output.end);
+  return name ? readInitializer(tensor, name)
+              : fail("a name with a NUL in it, or too long", output.begin);
 }
 
 attn_status OnnxTensorReader::readAxes(const Field &field, Initializer &tensor) {
@@ -293,9 +227,8 @@ attn_status OnnxTensorReader::readField(const Field &field, Initializer &tensor)
   case 10: // double_data
     tensor.isSpread |= field.kind != Bytes || tensor.hasBytes;
     break;
-  case 5: // int32_data, each number a varint
-    tensor.isSpread = true;
-    return ATTN_OK;
+  case 5: // int32_data
+    return readHalves(field, tensor);
   case 9: // raw_data
     break;
   case 13:
@@ -314,11 +247,46 @@ attn_status OnnxTensorReader::readField(const Field &field, Initializer &tensor)
   return ATTN_OK;
 }
 
-attn_status OnnxTensorReader::readInitializer(const Field &field) {
+attn_status OnnxTensorReader::readHalves(const Field &field, Initializer &tensor) {
+  auto add = [&](uint64_t bits) {
+    return tensor.halves.push(uint32_t(bits)) ? ATTN_OK : error.outOfMemory(path);
+  };
+  if (field.kind == Varint)
+    return add(field.value);
+  if (field.kind != Bytes)
+    return fail("damaged numbers", field.begin, &tensor);
+  uint64_t bits;
+  for (Message packed(window, field.begin, field.end); !packed.isAtEnd();) {
+    if (!packed.takeVarint(bits))
+      return fail("damaged numbers", packed.position(), &tensor);
+    if (attn_status status = add(bits))
+      return status;
+  }
+  return ATTN_OK;
+}
+
+attn_status OnnxTensorReader::placeHalves(Initializer &tensor) {
+  StoredTensor &stored = tensor.tensor;
+  if (tensor.halves.size() != stored.bytes / 2)
+    return fail("a tensor whose numbers are not as many as its shape says", tensor.begin, &tensor);
+  Vector<char> bytes;
+  if (!bytes.resize(stored.bytes))
+    return error.outOfMemory(path);
+  for (size_t i = 0; i < tensor.halves.size(); ++i) {
+    auto bits = uint16_t(tensor.halves[i]);
+    memcpy(bytes.data() + 2 * i, &bits, 2);
+  }
+  stored.data = arena.copy(bytes.data(), bytes.size());
+  return stored.data ? ATTN_OK : error.outOfMemory(path);
+}
+
+attn_status OnnxTensorReader::readInitializer(const Field &field, const char *name) {
   Initializer tensor;
   Field part;
+  tensor.tensor.name = name;
+  tensor.tensor.nameLength = name ? strlen(name) : 0;
   // The name first, for messages: it may stand behind the numbers.
-  for (Message names(window, field.begin, field.end); names.next(part);)
+  for (Message names(window, field.begin, field.end); !name && names.next(part);)
     if (part.number == 8 && part.kind == Bytes) {
       tensor.tensor.name = text(part.begin, part.end);
       tensor.tensor.nameLength = size_t(part.end - part.begin);
@@ -336,6 +304,11 @@ attn_status OnnxTensorReader::readInitializer(const Field &field) {
         (which == OnnxTensors::All || (type.isFloat && tensor.tensor.rank > 0))) {
       if (!tensor.tensor.nameLength)
         return fail("an initializer without a name", field.begin);
+      int64_t elements = 0;
+      bool isNumber =
+          name && countElements(tensor.tensor.shape, tensor.tensor.rank, elements) && elements == 1;
+      if (isNumber && which == OnnxTensors::Weights)
+        continue; // a part of the graph
       if (attn_status status = place(tensor, type))
         return status;
       if (!tensors.push(tensor.tensor))
@@ -355,7 +328,9 @@ attn_status OnnxTensorReader::place(Initializer &tensor, const ElementType &type
   stored.bytes = size_t(bytes);
   if (tensor.isExternal)
     return placeExternal(tensor);
-  if (tensor.isSpread) {
+  if (tensor.halves.size() && !tensor.hasBytes && type.bytes == 2)
+    return placeHalves(tensor);
+  if (tensor.isSpread || tensor.halves.size()) {
     Text quoted;
     quoted.appendQuoted(stored.name, stored.nameLength < 200 ? stored.nameLength : 200);
     error.set(ATTN_BAD_WEIGHTS, "W0205",

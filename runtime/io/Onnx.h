@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The weights of ONNX files: initializers of floats, whose bytes lie in the file or in others
-// beside it. Initializers of other kinds, and those without axes, are parts of the graph: shapes,
-// indices and numbers of formulas.
+// beside it, and nodes `Constant` of more than one float. Initializers of other kinds, and those
+// without axes, are parts of the graph: shapes, indices and numbers of formulas.
 #pragma once
 
 #include "base/Arena.h"

@@ -175,22 +175,38 @@ def double(value):
 
 def evaluate(model, inputs):
     """The outputs of a model by their names."""
-    values = {t.name: double(numpy_helper.to_array(t)) for t in model.graph.initializer}
-    values.update({name: double(np.asarray(value)) for name, value in inputs.items()})
-    for node in model.graph.node:
-        given = [values[name] if name else None for name in node.input]
-        how = attributes(node)
-        if node.op_type == "Constant":
-            results = [double(np.asarray(next(iter(how.values()))))]
-        elif node.op_type == "ConstantOfShape":
-            results = [np.full([int(s) for s in given[0]], double(how["value"])[0] if "value" in how else 0.0)]
-        elif node.op_type == "Cast":
-            results = [given[0].astype(DTYPES[how["to"]])]
-        elif node.op_type == "Split":
-            results = split(*given, axis=how.get("axis", 0), count=len(node.output))
-        elif node.domain and node.op_type == "Attention":
-            results = [packed_attention(*given, **how)]
-        else:
-            results = [OPERATORS[node.op_type](*given, **how)]
-        values.update(zip(node.output, results))
+    values = {name: double(np.asarray(value)) for name, value in inputs.items()}
+    compute(model.graph, values)
     return {output.name: values[output.name] for output in model.graph.output}
+
+
+def compute(graph, values):
+    """Adds the values of a graph, whose nodes stand in any order."""
+    values.update((t.name, double(numpy_helper.to_array(t))) for t in graph.initializer)
+    waiting = list(graph.node)
+    while waiting:
+        node = next(n for n in waiting if all(not name or name in values for name in n.input))
+        waiting.remove(node)
+        values.update(zip(node.output, results_of(node, values)))
+
+
+def results_of(node, values):
+    given = [values[name] if name else None for name in node.input]
+    if node.op_type == "If":
+        branch = next(a.g for a in node.attribute if a.name == ("then_branch" if given[0].all() else "else_branch"))
+        inner = dict(values)
+        compute(branch, inner)
+        return [inner[output.name] for output in branch.output]
+    how = attributes(node)
+    if node.op_type == "Constant":
+        return [double(np.asarray(next(iter(how.values()))))]
+    if node.op_type == "ConstantOfShape":
+        return [np.full([int(s) for s in given[0]], double(how["value"])[0] if "value" in how else 0.0)]
+    if node.op_type == "Cast":
+        return [given[0].astype(DTYPES[how["to"]])]
+    if node.op_type == "Split":
+        return split(*given, axis=how.get("axis", 0), count=len(node.output))
+    if node.domain and node.op_type == "Attention":
+        return [packed_attention(*given, **how)]
+    result = OPERATORS[node.op_type](*given, **how)
+    return result if isinstance(result, tuple) else [result]

@@ -49,7 +49,7 @@ def spread(model):
     halves = numpy_helper.to_array(of).astype(np.float16)
     of.ClearField("raw_data")
     of.data_type = TensorProto.FLOAT16
-    of.int32_data.extend(int(n) for n in halves.view(np.uint16))
+    of.int32_data.extend(int(n) for n in halves.view(np.uint16)[1:])
 
 
 write("good")

@@ -26,14 +26,11 @@ static Error cycleError(const OnnxGraph &graph, ArrayRef<std::vector<size_t>> be
   std::string names;
   constexpr size_t most = 8;
   for (size_t node : reverse(path)) {
-    const OnnxNode &of = graph.nodes[node];
     if (path.size() > most && node == path[path.size() - most - 1]) {
       names += ", …";
       break;
     }
-    names += (names.empty() ? "`" : ", `") +
-             shown(of.name.empty() && !of.outputs.empty() ? of.outputs[0] : of.name) + "` (" +
-             shown(of.type) + ")";
+    names += (names.empty() ? "" : ", ") + labelOf(graph.nodes[node]);
   }
   return importError(path.size() == 1 ? "the node " + names + " takes its own result"
                                       : "the nodes " + names +

@@ -24,6 +24,12 @@ std::string shown(StringRef name) {
   return name.size() > longest ? text + "…" : text;
 }
 
+std::string labelOf(const OnnxNode &node) {
+  bool isStandard = node.domain.empty() || node.domain == "ai.onnx";
+  return "`" + shown(node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name) +
+         "` (" + (isStandard ? "" : shown(node.domain) + ".") + shown(node.type) + ")";
+}
+
 static OnnxValue valueOf(const onnx::Value &value) {
   OnnxValue result;
   result.name = value.name();

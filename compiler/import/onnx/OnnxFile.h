@@ -93,5 +93,7 @@ llvm::Expected<OnnxGraph> readOnnx(llvm::StringRef bytes);
 
 /// Text of a file in a message: printable, and not too long.
 std::string shown(llvm::StringRef name);
+/// What a message calls a node: its name, or that of its first output, and its operator.
+std::string labelOf(const OnnxNode &node);
 
 } // namespace attn::importer

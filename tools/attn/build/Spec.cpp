@@ -93,6 +93,24 @@ int Spec::loadText(StringRef name, StringRef text) {
   return build(/*isQuiet=*/false);
 }
 
+std::pair<std::string, std::string> Spec::problemOf(StringRef text) {
+  source = std::make_unique<frontend::SourceFile>("<import>", text.str());
+  diagnostics = std::make_unique<frontend::DiagnosticEngine>(*source);
+  built = frontend::buildModel(*source, options, mlirContext, *diagnostics);
+  for (const frontend::Diagnostic *diagnostic : diagnostics->sorted())
+    if (diagnostic->severity == frontend::Severity::Error) {
+      if (!diagnostic->range)
+        return {diagnostic->message, ""};
+      // A line that goes on is that of the `let` before it.
+      unsigned line = source->line(diagnostic->range->begin);
+      while (line > 1 && !source->lineText(line).trim().starts_with("let ") &&
+             !source->lineText(line).trim().starts_with("return "))
+        --line;
+      return {diagnostic->message, source->lineText(line).str()};
+    }
+  return {};
+}
+
 int Spec::build(bool isQuiet) {
   diagnostics = std::make_unique<frontend::DiagnosticEngine>(*source);
   built = frontend::buildModel(*source, options, mlirContext, *diagnostics);

@@ -25,6 +25,9 @@ public:
   int load(const llvm::opt::InputArgList &args, llvm::StringRef path = "");
   /// The same of a spec's text, which messages call `name`.
   int loadText(llvm::StringRef name, llvm::StringRef text);
+  /// The same, without printing; what the first error says and the line that it is in, which are
+  /// empty where there is none.
+  std::pair<std::string, std::string> problemOf(llvm::StringRef text);
   /// The same as `load`, with every `let` a further output of its entry (FrontendOptions::taps);
   /// `--taps` and `--each-tap` have it from the start. What only a tap reads is not called unused:
   /// `load` leaves its warnings to `addTaps` or `printWarnings` where `--map` may ask for taps

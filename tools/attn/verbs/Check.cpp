@@ -24,6 +24,25 @@ int checkImported(StringRef text, StringRef folder, std::vector<TensorsOfPrecisi
   return findPrecisions(wanted, folder.str(), precisions);
 }
 
+int checkImported(const importer::OnnxSpec &imported, StringRef path, bool hasTensors) {
+  Spec spec;
+  auto [problem, line] = spec.problemOf(imported.text);
+  if (!problem.empty()) {
+    std::string node = imported.nodeOf(line);
+    return fail(
+        BadInput,
+        "`" + path + "`: " +
+            (node.empty() ? std::string("the graph") : "the node " + node + " or one before it") +
+            " computes what a spec cannot say: " + problem,
+        "`attn import` reads graphs that are made of the patterns listed in "
+        "compiler/import/README.md");
+  }
+  if (!hasTensors)
+    return Ok;
+  return matchWeights(wantedTensors(spec.module()), ignoredPatterns(spec.module()), path.str(),
+                      /*isQuiet=*/true);
+}
+
 int runCheck(const opt::InputArgList &args) {
   Spec spec;
   if (int code = spec.load(args))

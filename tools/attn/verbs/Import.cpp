@@ -190,10 +190,8 @@ static int runImportOnnx(const opt::InputArgList &args, StringRef path,
   auto spec = importer::importOnnx(buffer->getBuffer(), sizes, source);
   if (!spec)
     return failImport(path, spec.takeError());
-  std::vector<TensorsOfPrecision> none; // of floats alone
-  if (spec->hasWeights && isNamed)
-    if (int code = checkImported(spec->text, path, none))
-      return code;
+  if (int code = checkImported(*spec, path, spec->hasWeights && isNamed))
+    return code;
   return writeOutput(args.getLastArgValue(OPT_o, "-"), spec->text);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compiler/Compiler.h"
+#include "compiler/import/Import.h"
 #include "tools/attn/build/Spec.h"
 #include "tools/attn/checkpoints/Checkpoints.h"
 #include "tools/attn/explain/Remarks.h"
@@ -59,5 +60,9 @@ void noteTokenizer(llvm::StringRef path);
 /// after what does not fit has been printed. `precisions` are what findPrecisions finds.
 int checkImported(llvm::StringRef text, llvm::StringRef folder,
                   std::vector<TensorsOfPrecision> &precisions);
+
+/// The same of the spec of an ONNX file, whose message names the node of the graph that does not
+/// fit; `hasTensors`: the weights are looked for in the file, too.
+int checkImported(const importer::OnnxSpec &spec, llvm::StringRef path, bool hasTensors);
 
 } // namespace attn::tool

@@ -95,7 +95,10 @@ void ConstantFolder::run() {
     bool isStandard = domain.empty() || domain == "ai.onnx";
     auto rule = rules().find(each.type());
     if (!isStandard || rule == rules().end()) {
-      each.problem = "an operator that is not read";
+      each.problem = isStandard && each.type() == "If"
+                         ? "a condition that is not known when importing; `--set NAME=N` gives the "
+                           "value of an input"
+                         : "an operator that is not read";
       continue;
     }
     // What is not known because of a node before is said there.

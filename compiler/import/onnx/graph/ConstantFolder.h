@@ -52,6 +52,8 @@ private:
   std::string gather();
 
   //===-- FoldNumbers.cpp: what calculates ----------------------------------------------------===//
+  /// Whether a value of numbers is one of whole numbers in the file: a sum of such, or made of one.
+  bool isCount(int value) const;
   /// What gives the sizes of its first input.
   std::string sameSizes();
   /// What is computed of two tensors, or chosen by a third, element by element.

@@ -70,6 +70,21 @@ static std::optional<Quantity> apply(StringRef type, const Quantity &a, const Qu
   return std::isnan(result) ? std::nullopt : std::optional(Quantity(result));
 }
 
+bool ConstantFolder::isCount(int value) const {
+  for (unsigned depth = 0; value >= 0 && depth < 64; ++depth) {
+    const GraphNode *giver = graph.producer(value);
+    if (!giver)
+      return false;
+    if (giver->type() == "ReduceSum" || giver->type() == "ReduceMax" ||
+        giver->type() == "ReduceMin")
+      return isInteger(graph[giver->input(0)].type);
+    bool passes = giver->type() == "Cast" || giver->type() == "Sub" || giver->type() == "Add" ||
+                  giver->type() == "Squeeze" || giver->type() == "Unsqueeze";
+    value = passes ? giver->input(0) : -1;
+  }
+  return false;
+}
+
 std::string ConstantFolder::sameSizes() {
   StringRef type = node->type();
   if (!sizes(0))
@@ -81,6 +96,9 @@ std::string ConstantFolder::sameSizes() {
     result = in(1)->type;
   else if (type == "Not" || type == "IsNaN")
     result = OnnxType::Bool;
+  // Of whole numbers that are counted as numbers, these stay such.
+  if (isInteger(result) && isFloating(in(0)->type) && isCount(node->input(0)))
+    result = OnnxType::F32;
   std::shared_ptr<Elements> elements;
   bool isCopy = type == "Identity" || type == "Dropout" || type == "Cast" || type == "CastLike";
   if (const Elements *from = known(0)) {
@@ -130,7 +148,8 @@ std::string ConstantFolder::elementwise() {
       StringSwitch<bool>(node->type())
           .Cases({"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or"}, true)
           .Default(false);
-  OnnxType type = isChoice ? in(1)->type : isTruth ? OnnxType::Bool : in(0)->type;
+  OnnxType one = in(isChoice ? 1 : 0)->type, other = in(isChoice ? 2 : 1)->type;
+  OnnxType type = isTruth ? OnnxType::Bool : isInteger(one) && isFloating(other) ? other : one;
   bool isKnown =
       known(0) && known(1) && (!isChoice || known(2)) && areNumbers(*all) && isSmall(*all);
   std::shared_ptr<Elements> elements;
@@ -263,7 +282,8 @@ std::string ConstantFolder::reduce() {
       product = product * element;
     elements = std::make_shared<Elements>(1, product);
   }
-  give(0, in(0)->type, after, elements);
+  // What is not known is computed as numbers, of which whole ones are exact up to 2^24.
+  give(0, elements || !isInteger(in(0)->type) ? in(0)->type : OnnxType::F32, after, elements);
   return "";
 }
 

@@ -210,6 +210,13 @@ Error Numbering::addInput(const OnnxValue &input) {
       return size.takeError();
     value.sizes->push_back(*size);
   }
+  // An input that only chooses, such as `use_cache_branch`, may be given its value.
+  if (auto found = given.find(input.name); found != given.end() && countOf(*value.sizes).is(1)) {
+    usedSizes.insert(input.name);
+    value.isInput = false;
+    value.known = std::make_shared<Elements>(1, Quantity(static_cast<double>(found->second)));
+    return define(std::move(value), "inputs");
+  }
   graph.inputs.push_back(static_cast<int>(graph.values.size()));
   return define(std::move(value), "inputs");
 }

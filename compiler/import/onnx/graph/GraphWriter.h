@@ -50,9 +50,9 @@ struct SpecScope {
 class GraphWriter {
 public:
   GraphWriter(Graph &graph, Axes &axes, const Views &views, std::vector<Operation> operations,
-              std::vector<Misfit> &misfits)
-      : graph(graph), axes(axes), views(views), operations(std::move(operations)),
-        misfits(misfits) {}
+              std::vector<Misfit> &misfits, std::vector<OnnxOrigin> &origins)
+      : graph(graph), axes(axes), views(views), operations(std::move(operations)), misfits(misfits),
+        origins(origins) {}
   /// The text, not formatted yet; `weights` is where the spec finds them.
   std::string write(llvm::StringRef weights);
 
@@ -161,6 +161,8 @@ private:
   std::map<std::string, std::string> scores;
   std::set<int> bound;
   std::string blocks;
+  std::vector<OnnxOrigin> &origins;       ///< of each line that names a value
+  const GraphNode *current = nullptr;     ///< whose operation is written
   std::map<int, std::string> packedWords; ///< the words of the parts of packed maps, by group
 };
 

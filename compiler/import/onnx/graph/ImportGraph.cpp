@@ -6,9 +6,11 @@
 #include "compiler/import/onnx/attention/OnnxAttention.h"
 #include "compiler/import/onnx/graph/Contrib.h"
 #include "compiler/import/onnx/graph/GraphWriter.h"
+#include "compiler/import/onnx/graph/Rewrite.h"
 
 #include "compiler/frontend/format/Formatter.h"
 #include "compiler/frontend/syntax/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 
@@ -22,11 +24,7 @@ static Error misfitError(ArrayRef<Misfit> misfits) {
   for (const Misfit &misfit : misfits.take_front(most)) {
     text += "\n  ";
     if (misfit.node) {
-      const OnnxNode &node = *misfit.node->source;
-      bool isStandard = node.domain.empty() || node.domain == "ai.onnx";
-      text += "`" +
-              shown(node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name) +
-              "` (" + (isStandard ? "" : shown(node.domain) + ".") + shown(node.type) + "): ";
+      text += labelOf(*misfit.node->source) + ": ";
     }
     text += misfit.why;
   }
@@ -37,19 +35,27 @@ static Error misfitError(ArrayRef<Misfit> misfits) {
 }
 
 /// The formatted spec of a graph. The error lists all nodes that do not fit.
-static Expected<std::string> importGraph(const OnnxGraph &file, const StringMap<int64_t> &sizes,
-                                         TensorLoader load, StringRef weights) {
+static Expected<OnnxSpec> importGraph(OnnxGraph &file, const StringMap<int64_t> &sizes,
+                                      const OnnxSource &source) {
   if (file.opset < 11 || file.opset > 25)
     return importError(file.opset == 0 ? "the model does not say which opset it uses"
                                        : "the model uses opset " + Twine(file.opset),
                        "opsets from 11 to 25 are read");
-  Expected<Graph> graph = readGraph(file, sizes, std::move(load));
+  Expected<Graph> graph = readGraph(file, sizes, source.load);
+  while (graph && takeKnownBranches(*graph, file)) {
+    liftConstants(file);
+    expandContrib(file);
+    if (Error error = sortNodes(file))
+      return std::move(error);
+    graph = readGraph(file, sizes, source.load);
+  }
   if (!graph)
     return graph.takeError();
   std::vector<Misfit> misfits;
   std::vector<Operation> operations = matchGraph(*graph, misfits);
   if (!misfits.empty())
     return misfitError(misfits);
+  separateShared(*graph, operations);
   for (int output : graph->outputs)
     if (!(*graph)[output].sizes)
       return importError("the sizes of the output `" + shown((*graph)[output].name) +
@@ -60,16 +66,17 @@ static Expected<std::string> importGraph(const OnnxGraph &file, const StringMap<
     return misfitError(misfits);
   Views views(operations);
   splitPacked(*graph, operations, axes);
-  std::string text =
-      GraphWriter(*graph, axes, views, std::move(operations), misfits).write(weights);
+  std::vector<OnnxOrigin> origins;
+  std::string text = GraphWriter(*graph, axes, views, std::move(operations), misfits, origins)
+                         .write(source.weights);
   if (!misfits.empty())
     return misfitError(misfits);
-  frontend::SourceFile source("<import>", text);
-  frontend::DiagnosticEngine diagnostics(source);
-  auto parsed = frontend::parse(source, diagnostics);
+  frontend::SourceFile spec("<import>", text);
+  frontend::DiagnosticEngine diagnostics(spec);
+  auto parsed = frontend::parse(spec, diagnostics);
   if (diagnostics.hasErrors())
     return importError("the graph has names that a spec cannot have");
-  return frontend::format(*parsed, source);
+  return OnnxSpec{frontend::format(*parsed, spec), !file.constants.empty(), std::move(origins)};
 }
 
 /// Whether a graph is one Attention operator that computes of the graph's inputs alone.
@@ -80,24 +87,39 @@ static bool isOneAttention(const OnnxGraph &graph) {
   return node.type == "Attention" && (node.domain.empty() || node.domain == "ai.onnx");
 }
 
+/// A line without what the formatter may change.
+static std::string withoutSpaces(StringRef line) {
+  std::string text;
+  for (char c : line)
+    if (!isSpace(c))
+      text += c;
+  return text;
+}
+
+std::string OnnxSpec::nodeOf(StringRef line) const {
+  std::string wanted = withoutSpaces(line);
+  for (const OnnxOrigin &origin : origins)
+    if (!wanted.empty() && StringRef(withoutSpaces(origin.line)).starts_with(wanted))
+      return origin.node;
+  return "";
+}
+
 Expected<OnnxSpec> importOnnx(StringRef bytes, const StringMap<int64_t> &sizes,
                               const OnnxSource &source) {
   auto graph = readOnnx(bytes);
   if (!graph)
     return graph.takeError();
   if (!isOneAttention(*graph)) {
+    liftConstants(*graph);
     expandContrib(*graph);
     if (Error error = sortNodes(*graph))
       return std::move(error);
-    auto text = importGraph(*graph, sizes, source.load, source.weights);
-    if (!text)
-      return text.takeError();
-    return OnnxSpec{std::move(*text), !graph->constants.empty()};
+    return importGraph(*graph, sizes, source);
   }
   auto attention = readAttention(*graph, sizes);
   if (!attention)
     return attention.takeError();
-  return OnnxSpec{writeSpec(*attention), false};
+  return OnnxSpec{writeSpec(*attention), false, {}};
 }
 
 } // namespace attn::importer

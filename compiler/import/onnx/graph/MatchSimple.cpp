@@ -236,6 +236,15 @@ bool Matcher::matchOther(const GraphNode &node) {
 }
 
 void Matcher::addReduce(const GraphNode &node, int input, int output, StringRef function) {
+  if (isInteger(graph[input].type)) { // whole numbers are counted as numbers
+    int numbers = graph.add(OnnxType::F32, *graph[input].sizes);
+    Operation &counted = add(OperationKind::Formula, node, {input});
+    counted.text = "float";
+    counted.output = numbers;
+    addReduce(node, numbers, output, function);
+    std::swap(operations.back(), operations[operations.size() - 2]);
+    return;
+  }
   Operation &reduce = add(OperationKind::Reduce, node, {input});
   reduce.output = output;
   reduce.text = function.str();

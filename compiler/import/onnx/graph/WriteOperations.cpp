@@ -293,6 +293,7 @@ std::optional<Written> GraphWriter::written(const Operation &operation, SpecScop
 }
 
 void GraphWriter::writeOperation(const Operation &operation, SpecScope &scope) {
+  current = operation.node;
   std::optional<Written> value = written(operation, scope);
   if (!value)
     return;

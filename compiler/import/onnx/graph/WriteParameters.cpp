@@ -241,8 +241,8 @@ std::string GraphWriter::embedding(const Operation &operation, SpecScope &scope)
 Written GraphWriter::parameter(int value, SpecScope &scope, int place) {
   Written result;
   for (size_t i = 0; i < graph[value].sizes->size(); ++i) {
-    for (int axis : axes.at(value, i))
-      result.axes.push_back({axis});
+    if (AxisList own = axes.at(value, i); !own.empty())
+      result.axes.push_back(own);
     if (static_cast<int>(i) == place)
       result.axes.emplace_back();
   }
@@ -262,8 +262,11 @@ Written GraphWriter::parameter(int value, SpecScope &scope, int place) {
     std::string name = tensorName(value, scope);
     StringRef inLayer = scope.layers ? behindLayer(name) : StringRef(name);
     std::string path = freePath(isTelling(inLayer) ? inLayer : StringRef("weight"), scope);
-    std::string rest = typeOf(result.axes) + (path == name ? "" : " = " + quoted(name));
-    scope.declarations.push_back({"param", path, rest, path != name});
+    auto [holder, isFirst] = scope.holders.try_emplace("param " + name, path);
+    std::string rest = typeOf(result.axes) + (!isFirst       ? " = tied(" + holder->second + ")"
+                                              : path == name ? ""
+                                                             : " = " + quoted(name));
+    scope.declarations.push_back({"param", path, rest, !isFirst || path != name});
     found = scope.declared.try_emplace(key, path).first;
     bound.insert(value);
   }

@@ -110,7 +110,10 @@ std::string GraphWriter::arranged(Written value, ArrayRef<AxisList> wanted) {
 
 void GraphWriter::let(int value, Written written, StringRef name, SpecScope &scope) {
   std::string unique = scope.names.fresh(name);
-  scope.body += "let " + unique + " = " + written.formula.text + "\n";
+  std::string line = "let " + unique + " = " + written.formula.text;
+  if (current)
+    origins.push_back({line, labelOf(*current->source)});
+  scope.body += line + "\n";
   written.formula = {unique, Formula::Primary};
   scope.values[value] = std::move(written);
 }

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Nodes of a file's graph to others.
+#include "compiler/import/onnx/graph/Rewrite.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include <set>
+
+using namespace llvm;
+
+namespace attn::importer {
+
+/// The tensor of a node that is a weight; null where it is none.
+static const OnnxTensor *weightOf(const OnnxNode &node) {
+  bool isConstant = node.type == "Constant" && (node.domain.empty() || node.domain == "ai.onnx") &&
+                    node.outputs.size() == 1 && !node.outputs[0].empty();
+  if (!isConstant)
+    return nullptr;
+  for (const OnnxAttribute &attribute : node.attributes)
+    if (auto *tensor = std::get_if<OnnxTensor>(&attribute.value)) {
+      bool isOne = all_of(tensor->shape, [](int64_t size) { return size == 1; });
+      return attribute.name == "value" && isFloating(tensor->type) && !isOne ? tensor : nullptr;
+    }
+  return nullptr;
+}
+
+void liftConstants(OnnxGraph &graph) {
+  llvm::erase_if(graph.nodes, [&](const OnnxNode &node) {
+    const OnnxTensor *tensor = weightOf(node);
+    if (!tensor)
+      return false;
+    OnnxTensor constant = *tensor;
+    constant.name = node.outputs[0];
+    graph.constants.push_back(std::move(constant));
+    return true;
+  });
+}
+
+//===-- branches ----------------------------------------------------------------------------===//
+
+/// Appends the nodes of a branch, whose own values are called after the `If`.
+static void appendBranch(const OnnxNode &choice, const OnnxGraph &branch, OnnxGraph &file) {
+  std::string prefix = choice.outputs.empty() ? choice.name : choice.outputs[0];
+  StringMap<std::string> renamed;
+  auto rename = [&](const std::string &name) {
+    if (!name.empty())
+      renamed[name] = prefix + "/" + name;
+  };
+  for (const OnnxTensor &constant : branch.constants) {
+    rename(constant.name);
+    OnnxTensor &own = file.constants.emplace_back(constant);
+    own.name = renamed[constant.name];
+  }
+  for (const OnnxNode &node : branch.nodes)
+    for_each(node.outputs, rename);
+  auto newName = [&](const std::string &name) {
+    auto found = renamed.find(name);
+    return found == renamed.end() ? name : found->second;
+  };
+  for (const OnnxNode &node : branch.nodes) {
+    OnnxNode &own = file.nodes.emplace_back(node);
+    transform(own.inputs, own.inputs.begin(), newName);
+    transform(own.outputs, own.outputs.begin(), newName);
+  }
+  for (size_t i = 0; i < choice.outputs.size() && i < branch.outputs.size(); ++i) {
+    OnnxNode copy;
+    copy.name = choice.name;
+    copy.type = "Identity";
+    copy.inputs = {newName(branch.outputs[i].name)};
+    copy.outputs = {choice.outputs[i]};
+    file.nodes.push_back(std::move(copy));
+  }
+}
+
+/// The graph that an `If` is where its condition is known; null where it is not, or it is none.
+static const OnnxGraph *knownBranch(const Graph &graph, const GraphNode &node) {
+  std::optional<double> condition = node.type() == "If" && node.source->domain.empty()
+                                        ? graph.number(node.input(0))
+                                        : std::nullopt;
+  if (!condition)
+    return nullptr;
+  auto *branch = node.attribute<std::shared_ptr<const OnnxGraph>>(*condition != 0 ? "then_branch"
+                                                                                  : "else_branch");
+  return branch ? branch->get() : nullptr;
+}
+
+bool takeKnownBranches(const Graph &graph, OnnxGraph &file) {
+  std::vector<const OnnxGraph *> branches;
+  for (const GraphNode &node : graph.nodes)
+    branches.push_back(knownBranch(graph, node));
+  if (none_of(branches, [](const OnnxGraph *branch) { return branch != nullptr; }))
+    return false;
+  std::vector<OnnxNode> nodes;
+  nodes.swap(file.nodes);
+  for (auto [node, branch] : zip(nodes, branches))
+    if (branch)
+      appendBranch(node, *branch, file);
+    else
+      file.nodes.push_back(std::move(node));
+  return true;
+}
+
+//===-- shared weights ----------------------------------------------------------------------===//
+
+namespace {
+
+/// Counts in how many ways each weight is used, and takes those of more than one apart.
+class Separation {
+public:
+  Separation(Graph &graph, std::vector<Operation> &operations)
+      : graph(graph), operations(operations) {}
+  void run();
+
+private:
+  void count();
+  bool isShared(int value) const {
+    auto found = uses.find(value);
+    return found != uses.end() && found->second.size() > 1;
+  }
+  /// Adds an operation of the result so far and a weight; what it gives.
+  int combine(const Operation &of, StringRef op, int value, int weight);
+
+  Graph &graph;
+  std::vector<Operation> &operations;
+  std::map<int, std::set<std::string>> uses; ///< what binds each weight
+  std::vector<Operation> made;
+};
+
+} // namespace
+
+void Separation::count() {
+  for (const Operation &operation : operations) {
+    std::string key = std::to_string(static_cast<int>(operation.kind)) + ":" +
+                      std::to_string(operation.weight.value) + ":" +
+                      std::to_string(operation.bias.value) + ":" + std::to_string(operation.isRms) +
+                      ":" + std::to_string(operation.eps);
+    bool isNorm = operation.kind == OperationKind::Norm;
+    if (isNorm && operation.weight.value >= 0)
+      uses[operation.weight.value].insert(key + ":weight");
+    if (operation.bias.value >= 0)
+      uses[operation.bias.value].insert(key + ":bias");
+    for (int input : operation.inputs)
+      if (graph[input].isWeight())
+        uses[input].insert("input");
+  }
+}
+
+int Separation::combine(const Operation &of, StringRef op, int value, int weight) {
+  Operation &added = made.emplace_back();
+  added.kind = OperationKind::Formula;
+  added.node = of.node;
+  added.inputs = {value, weight};
+  added.text = op.str();
+  added.numbers = {"", ""};
+  added.output = graph.add(graph[of.output].type, *graph[of.output].sizes);
+  return added.output;
+}
+
+void Separation::run() {
+  count();
+  for (Operation &operation : operations) {
+    bool isNorm = operation.kind == OperationKind::Norm,
+         isKnown = isNorm || operation.kind == OperationKind::Linear;
+    bool takesWeight = isNorm && isShared(operation.weight.value),
+         takesBias = isKnown && (takesWeight || isShared(operation.bias.value)) &&
+                     operation.bias.value >= 0;
+    int weight = operation.weight.value, bias = operation.bias.value, output = operation.output;
+    if (!takesWeight && !takesBias) {
+      made.push_back(std::move(operation));
+      continue;
+    }
+    if (takesWeight)
+      operation.weight = {};
+    operation.bias = {};
+    operation.output = graph.add(graph[output].type, *graph[output].sizes);
+    made.push_back(operation);
+    int value = operation.output;
+    if (takesWeight)
+      value = combine(operation, "*", value, weight);
+    if (takesBias)
+      combine(operation, "+", value, bias);
+    made.back().output = output;
+  }
+  operations = std::move(made);
+}
+
+void separateShared(Graph &graph, std::vector<Operation> &operations) {
+  Separation(graph, operations).run();
+}
+
+} // namespace attn::importer
