@@ -65,19 +65,58 @@ def rotary(x, cos, sin, positions=None, interleaved=0, num_heads=0, rotary_embed
     return y.transpose(0, 2, 1, 3).reshape(y.shape[0], y.shape[2], -1) if flat else y
 
 
+def heads_of(x, count):
+    return x.reshape(*x.shape[:2], count, -1).transpose(0, 2, 1, 3)
+
+
+def attention_behind(q, k, v, past_k=None, past_v=None, bias=None, causal=True, scale=None, window=None, cap=0):
+    """Queries [B, H, T, E] over past and new keys and values: the result [B, T, H * E], and all keys and values."""
+    k, v = (x if past is None else np.concatenate([past, x], 2) for x, past in ((k, past_k), (v, past_v)))
+    scores = q @ np.repeat(k, q.shape[1] // k.shape[1], 1).transpose(0, 1, 3, 2) * (scale or q.shape[-1] ** -0.5)
+    scores = cap * np.tanh(scores / cap) if cap else scores
+    scores = scores if bias is None else scores + bias
+    i, j = np.arange(q.shape[2])[:, None] + k.shape[2] - q.shape[2], np.arange(k.shape[2])
+    seen = np.ones(scores.shape[-2:], bool) if not causal else j <= i
+    seen = seen if window is None else seen & (i - j < window)
+    y = softmax(np.where(seen, scores, -np.inf)) @ np.repeat(v, q.shape[1] // v.shape[1], 1)
+    return y.transpose(0, 2, 1, 3).reshape(y.shape[0], y.shape[2], -1), k, v
+
+
 def packed_attention(x, w, b=None, mask=None, past=None, added=None, num_heads=0, unidirectional=0, scale=None, mask_filter_value=-10000.0):
     """com.microsoft.Attention; masks are [batch, keys]."""
     parts = np.split(x @ w + (0 if b is None else b), 3, -1)
-    return several_heads(*parts, None, mask, added, num_heads=num_heads, unidirectional=unidirectional, scale=scale, mask_filter_value=mask_filter_value)
+    past = (None, None) if past is None else past
+    y, k, v = several_heads(*parts, None, mask, added, *past, num_heads=num_heads, unidirectional=unidirectional, scale=scale,
+                            mask_filter_value=mask_filter_value)
+    return y, np.stack([k, v])
 
 
-def several_heads(q, k, v, b=None, mask=None, added=None, num_heads=0, unidirectional=0, scale=None, mask_filter_value=-10000.0):
+def several_heads(q, k, v, b=None, mask=None, added=None, past_k=None, past_v=None, num_heads=0, unidirectional=0, scale=None,
+                  mask_filter_value=-10000.0):
     """com.microsoft.MultiHeadAttention."""
     if b is not None:
         q, k, v = (x + part for x, part in zip((q, k, v), np.split(b, 3)))
     bias = 0.0 if mask is None else ((1 - mask) * mask_filter_value)[:, None, None]
     bias = bias if added is None else bias + added
-    return attention(q, k, v, np.asarray(bias, float), unidirectional, num_heads, num_heads, scale)
+    return attention_behind(*(heads_of(x, num_heads) for x in (q, k, v)), past_k, past_v, bias, unidirectional, scale)
+
+
+def group_query(q, k, v, past_k, past_v, lengths, total, cos=None, sin=None, num_heads=0, kv_num_heads=0, do_rotary=0, rotary_interleaved=0, scale=None,
+                local_window_size=-1, softcap=0):
+    """com.microsoft.GroupQueryAttention, whose positions stand behind the past."""
+    if k is None:
+        each = q.shape[-1] // (num_heads + 2 * kv_num_heads)
+        q, k, v = np.split(q, [num_heads * each, (num_heads + kv_num_heads) * each], -1)
+    q, k, v = heads_of(q, num_heads), heads_of(k, kv_num_heads), heads_of(v, kv_num_heads)
+    if do_rotary:
+        places = np.broadcast_to(past_k.shape[2] + np.arange(q.shape[2]), (q.shape[0], q.shape[2]))
+        q, k = (rotary(x, cos, sin, places, rotary_interleaved, rotary_embedding_dim=2 * cos.shape[-1]) for x in (q, k))
+    return attention_behind(q, k, v, past_k, past_v, None, True, scale, local_window_size if local_window_size > 0 else None, softcap)
+
+
+def skip_simple(x, skip, w, bias=None, epsilon=1e-12):
+    total = x + skip + (0 if bias is None else bias)
+    return total / np.sqrt((total * total).mean(-1, keepdims=True) + epsilon) * w, None, None, total
 
 
 def skip_norm(x, skip, w, b=None, bias=None, epsilon=1e-12):
@@ -149,13 +188,14 @@ OPERATORS = {
     "GreaterOrEqual": np.greater_equal, "Where": np.where, "IsNaN": np.isnan, "MatMul": np.matmul, "Gemm": gemm, "Softmax": softmax,
     "LayerNormalization": layernorm, "Gelu": gelu, "Reshape": reshape, "Slice": slices, "Split": split, "Trilu": trilu, "Conv": conv,
     "RMSNormalization": lambda x, w, axis=-1, epsilon=1e-5, stash_type=1: x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * w,
+    "SimplifiedLayerNormalization": lambda x, w, axis=-1, epsilon=1e-5, stash_type=1: x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * w,
     "Transpose": lambda x, perm=None: x.transpose(perm), "Concat": lambda *x, axis: np.concatenate(x, axis), "Unsqueeze": unsqueeze,
     "Squeeze": lambda x, axes=None: x.squeeze(None if axes is None else tuple(int(a) for a in axes)), "Shape": lambda x: np.array(x.shape, np.int64),
     "Flatten": lambda x, axis=1: x.reshape(math.prod(x.shape[:axis]), -1), "Expand": lambda x, shape: x * np.ones([int(s) for s in shape], x.dtype),
     "Gather": lambda x, i, axis=0: np.take(x, i, axis), "ReduceMean": reduce(np.mean), "ReduceSum": reduce(np.sum), "ReduceMax": reduce(np.max),
     "ReduceL2": reduce(lambda x, **how: np.sqrt((x * x).sum(**how))), "Clip": lambda x, low=None, high=None, **how: np.clip(x, low, high),
     "Range": lambda a, b, c: np.arange(a, b, c), "Dropout": lambda x, *rest, **how: x, "Attention": attention, "RotaryEmbedding": rotary,
-    "MultiHeadAttention": several_heads, "SkipLayerNormalization": skip_norm, "BiasGelu": lambda x, b: gelu(x + b),
+    "MultiHeadAttention": several_heads, "GroupQueryAttention": group_query, "SkipSimplifiedLayerNormalization": skip_simple, "SkipLayerNormalization": skip_norm, "BiasGelu": lambda x, b: gelu(x + b),
     "FastGelu": lambda x, b=0: gelu(x + b, b"tanh"), "QuickGelu": lambda x, alpha=1.702: x / (1 + np.exp(-alpha * x)),
     "Min": np.minimum, "Max": np.maximum, "Swish": lambda x, alpha=1: x / (1 + np.exp(-alpha * x)), "CumSum": lambda x, axis: np.cumsum(x, int(axis)),
 }
@@ -207,6 +247,6 @@ def results_of(node, values):
     if node.op_type == "Split":
         return split(*given, axis=how.get("axis", 0), count=len(node.output))
     if node.domain and node.op_type == "Attention":
-        return [packed_attention(*given, **how)]
+        return packed_attention(*given, **how)
     result = OPERATORS[node.op_type](*given, **how)
     return result if isinstance(result, tuple) else [result]

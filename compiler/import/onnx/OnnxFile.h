@@ -55,6 +55,7 @@ struct OnnxTensor {
   std::vector<int64_t> shape;
   std::string bytes;       ///< raw, row-major and little-endian; empty where they are elsewhere
   bool isExternal = false; ///< they are in another file
+  bool isInBranch = false; ///< it stands in a graph of a node, where no checkpoint is looked for
   bool isReadable = true;  ///< false: they are not as many as the shape says, or of another kind
 };
 
@@ -74,6 +75,7 @@ struct OnnxNode {
   std::string name, type, domain;
   std::vector<std::string> inputs, outputs; ///< "" stands for one that is left out
   std::vector<OnnxAttribute> attributes;
+  std::string problem; ///< why an operator that is known is not read as it stands here
 
   /// The values that graphs in its attributes take from outside of them.
   std::vector<std::string> outerValues() const;
@@ -86,6 +88,9 @@ struct OnnxGraph {
   std::vector<OnnxNode> nodes;
   std::vector<OnnxValue> inputs, outputs;
   std::vector<OnnxTensor> constants; ///< initializers
+  std::vector<OnnxValue> pasts;      ///< inputs that a cache is in the place of, of length 0
+  std::vector<std::string> assumed;  ///< what other inputs have become because of it
+  int64_t capacity = 0;              ///< of the cache; 0: there is none
 };
 
 /// Reads a file's bytes, whatever they are.

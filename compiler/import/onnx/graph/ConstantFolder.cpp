@@ -2,6 +2,7 @@
 //
 // Which rule folds which operator, and what the rules share.
 #include "compiler/import/onnx/graph/ConstantFolder.h"
+#include "compiler/import/onnx/graph/Caches.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -83,6 +84,7 @@ const StringMap<ConstantFolder::Rule> &ConstantFolder::rules() {
     made["Conv"] = &ConstantFolder::convolution;
     made["ArgMax"] = &ConstantFolder::argmax;
     made["Attention"] = &ConstantFolder::attention;
+    made["Push"] = &ConstantFolder::sameSizes;
     return made;
   }();
   return table;
@@ -92,8 +94,12 @@ void ConstantFolder::run() {
   for (GraphNode &each : graph.nodes) {
     node = &each;
     StringRef domain = each.source->domain;
-    bool isStandard = domain.empty() || domain == "ai.onnx";
+    bool isStandard = domain.empty() || domain == "ai.onnx" || domain == ownDomain;
     auto rule = rules().find(each.type());
+    if (!each.source->problem.empty()) {
+      each.problem = each.source->problem;
+      continue;
+    }
     if (!isStandard || rule == rules().end()) {
       each.problem = isStandard && each.type() == "If"
                          ? "a condition that is not known when importing; `--set NAME=N` gives the "

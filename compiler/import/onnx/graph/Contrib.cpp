@@ -2,7 +2,9 @@
 //
 // SkipLayerNormalization(x, y, w, b)  -> Add, LayerNormalization
 // Attention(x, W, b, mask)            -> MatMul, Add, Split, Attention of the standard
+//                                        (ContribAttention.cpp)
 #include "compiler/import/onnx/graph/Contrib.h"
+#include "compiler/import/onnx/graph/Expansion.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -10,52 +12,6 @@
 using namespace llvm;
 
 namespace attn::importer {
-
-namespace {
-
-/// Writes the nodes in the place of one.
-class Expansion {
-public:
-  Expansion(const OnnxNode &node, std::vector<OnnxNode> &nodes) : node(node), nodes(nodes) {}
-  /// Whether the node is known, and has been replaced.
-  bool run();
-
-private:
-  using Values = ArrayRef<std::string>;
-  bool skipNorm(bool isRms);
-  bool gelu(bool isTanh);
-  bool quickGelu();
-  bool attention();
-  bool multiHeadAttention();
-  bool embedNorm();
-  bool rotary();
-  /// Adds a node; its output, which is called `result` where that is given.
-  std::string add(StringRef type, Values inputs, std::vector<OnnxAttribute> attributes = {},
-                  StringRef result = "");
-  std::string number(float value);
-  /// What is added to scores: a mask of keys, 1 where a key is seen, and a bias.
-  std::string mask(const std::string &ofKeys, const std::string &bias);
-  /// The attention itself.
-  void attend(Values parts, const std::string &added);
-  std::string input(size_t i) const { return i < node.inputs.size() ? node.inputs[i] : ""; }
-  bool hasOutput(size_t i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
-  template <typename T> const T *attribute(StringRef name) const {
-    for (const OnnxAttribute &candidate : node.attributes)
-      if (candidate.name == name)
-        return std::get_if<T>(&candidate.value);
-    return nullptr;
-  }
-  int64_t integer(StringRef name, int64_t otherwise) const {
-    auto *value = attribute<int64_t>(name);
-    return value ? *value : otherwise;
-  }
-
-  const OnnxNode &node;
-  std::vector<OnnxNode> &nodes;
-  unsigned count = 0;
-};
-
-} // namespace
 
 std::string Expansion::add(StringRef type, Values inputs, std::vector<OnnxAttribute> attributes,
                            StringRef result) {
@@ -72,68 +28,10 @@ std::string Expansion::add(StringRef type, Values inputs, std::vector<OnnxAttrib
 
 std::string Expansion::number(float value) { return add("Constant", {}, {{"value_float", value}}); }
 
-std::string Expansion::mask(const std::string &ofKeys, const std::string &bias) {
-  if (ofKeys.empty())
-    return bias;
-  auto *fill = attribute<float>("mask_filter_value");
-  std::string floats = add("Cast", {ofKeys}, {{"to", int64_t(OnnxType::F32)}});
-  std::string added =
-      add("Mul", {add("Sub", {number(1), floats}), number(fill ? *fill : -10000.0f)});
-  added = add("Unsqueeze", {added}, {{"axes", std::vector<int64_t>{1, 2}}});
-  return bias.empty() ? added : add("Add", {added, bias});
-}
-
-void Expansion::attend(Values parts, const std::string &added) {
-  std::vector<std::string> inputs(parts.begin(), parts.end());
-  if (!added.empty())
-    inputs.push_back(added);
-  int64_t heads = integer("num_heads", 0);
-  std::vector<OnnxAttribute> attributes = {
-      {"q_num_heads", heads}, {"kv_num_heads", heads}, {"is_causal", integer("unidirectional", 0)}};
-  if (auto *scale = attribute<float>("scale"); scale && *scale != 0)
-    attributes.push_back({"scale", *scale});
-  add("Attention", inputs, attributes, node.outputs.front());
-}
-
-bool Expansion::attention() {
-  auto *widths = attribute<std::vector<int64_t>>("qkv_hidden_sizes");
-  if (!input(4).empty() || hasOutput(1) || integer("do_rotary", 0) || widths)
-    return false;
-  std::string packed = add("MatMul", {input(0), input(1)});
-  if (!input(2).empty())
-    packed = add("Add", {packed, input(2)});
-  std::vector<std::string> parts;
-  for (StringRef part : {":q", ":k", ":v"})
-    parts.push_back(node.outputs.front() + part.str());
-  add("Split", {packed}, {{"axis", int64_t(2)}}, parts[0]);
-  nodes.back().outputs = parts;
-  attend(parts, mask(input(3), input(5)));
-  return true;
-}
-
-bool Expansion::multiHeadAttention() {
-  bool hasPast = any_of(ArrayRef(node.inputs).drop_front(std::min<size_t>(node.inputs.size(), 6)),
-                        [](const std::string &name) { return !name.empty(); });
-  if (input(1).empty() || input(2).empty() || hasPast || hasOutput(1))
-    return false;
-  std::vector<std::string> parts = {input(0), input(1), input(2)};
-  if (!input(3).empty()) {
-    std::vector<std::string> biases;
-    for (StringRef part : {":bq", ":bk", ":bv"})
-      biases.push_back(node.outputs.front() + part.str());
-    add("Split", {input(3)}, {{"axis", int64_t(0)}}, biases[0]);
-    nodes.back().outputs = biases;
-    for (auto [part, bias] : zip(parts, biases))
-      part = add("Add", {part, bias});
-  }
-  attend(parts, mask(input(4), input(5)));
-  return true;
-}
-
 bool Expansion::skipNorm(bool isRms) {
   std::string bias = input(isRms ? 3 : 4);
-  if (hasOutput(1) || hasOutput(2))
-    return false;
+  if (isUsed(1) || isUsed(2))
+    return refuse("the mean or the deviation of a norm as a result");
   std::string x = input(0);
   if (!bias.empty())
     x = add("Add", {x, bias});
@@ -164,8 +62,13 @@ bool Expansion::quickGelu() {
 
 /// Of ids, segments, three tables, a norm's weight and bias, a mask and positions.
 bool Expansion::embedNorm() {
-  if (hasOutput(1) || hasOutput(2))
-    return false;
+  if (isUsed(1) && input(7).empty())
+    return refuse("lengths of a mask that is not given, as a result");
+  if (isUsed(1)) {
+    std::string counts = add("Cast", {input(7)}, {{"to", int64_t(OnnxType::I32)}});
+    add("ReduceSum", {counts}, {{"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t(0)}},
+        node.outputs[1]);
+  }
   std::string x = add("Gather", {input(2), input(0)}), positions = input(8);
   if (positions.empty()) {
     std::string length =
@@ -177,6 +80,8 @@ bool Expansion::embedNorm() {
   x = add("Add", {x, add("Gather", {input(3), positions})});
   if (!input(1).empty() && !input(4).empty())
     x = add("Add", {x, add("Gather", {input(4), input(1)})});
+  if (hasOutput(2)) // the sum before the norm
+    add("Identity", {x}, {}, node.outputs[2]);
   auto *eps = attribute<float>("epsilon");
   add("LayerNormalization", {x, input(5), input(6)}, {{"epsilon", eps ? *eps : 1e-12f}},
       node.outputs.front());
@@ -205,6 +110,8 @@ bool Expansion::run() {
     return attention();
   if (type == "MultiHeadAttention")
     return multiHeadAttention();
+  if (type == "GroupQueryAttention")
+    return groupQueryAttention();
   if (type == "SkipLayerNormalization" || type == "SkipSimplifiedLayerNormalization")
     return skipNorm(type == "SkipSimplifiedLayerNormalization");
   if (type == "EmbedLayerNormalization")
@@ -218,11 +125,21 @@ bool Expansion::run() {
 
 void expandContrib(OnnxGraph &graph) {
   std::vector<OnnxNode> nodes;
+  StringSet<> used;
+  for (const OnnxNode &node : graph.nodes) {
+    used.insert(node.inputs.begin(), node.inputs.end());
+    for (const std::string &outer : node.outerValues())
+      used.insert(outer);
+  }
+  for (const OnnxValue &output : graph.outputs)
+    used.insert(output.name);
   for (OnnxNode &node : graph.nodes) {
     size_t before = nodes.size();
-    if (Expansion(node, nodes).run())
+    Expansion expansion(graph, used, node, nodes);
+    if (expansion.run())
       continue;
     nodes.resize(before);
+    node.problem = expansion.problem;
     nodes.push_back(std::move(node));
   }
   graph.nodes = std::move(nodes);

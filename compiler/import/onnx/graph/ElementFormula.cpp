@@ -50,6 +50,7 @@ private:
   Result ofCast(const GraphNode &node, ArrayRef<Place> places);
   Result ofChoice(const GraphNode &node, ArrayRef<Place> places);
   Result ofRange(const GraphNode &node, ArrayRef<Place> places);
+  Result ofRunningSum(const GraphNode &node, ArrayRef<Place> places);
   Result ofTriangle(const GraphNode &node, ArrayRef<Place> places);
   Result ofMoved(const GraphNode &node, ArrayRef<Place> places);
   Result ofSlice(const GraphNode &node, ArrayRef<Place> places);
@@ -93,6 +94,42 @@ static Formula numberFormula(double number, OnnxType type) {
   if (type == OnnxType::Bool)
     return {number != 0 ? "true" : "false", Formula::Primary};
   return {floatText(number), number < 0 ? Formula::Minus : Formula::Primary};
+}
+
+/// The number that a formula is; nothing where it is more.
+static std::optional<double> numberOf(const Formula &formula) {
+  double number = 0;
+  if (formula.text == "inf" || formula.text == "-inf")
+    return formula.text == "inf" ? INFINITY : -INFINITY;
+  return StringRef(formula.text).getAsDouble(number) ? std::nullopt : std::optional(number);
+}
+
+/// What an operator makes of two numbers; nothing of others.
+static std::optional<Formula> computed(StringRef type, const Formula &a, const Formula &b) {
+  std::optional<double> x = numberOf(a), y = numberOf(b);
+  if (!x || !y)
+    return std::nullopt;
+  auto number = [](double value) -> std::optional<Formula> {
+    if (std::isnan(value))
+      return std::nullopt;
+    return numberFormula(value, OnnxType::F32);
+  };
+  auto truth = [](bool value) { return numberFormula(value, OnnxType::Bool); };
+  if (type == "Add")
+    return number(*x + *y);
+  if (type == "Sub")
+    return number(*x - *y);
+  if (type == "Mul")
+    return number(*x * *y);
+  if (type == "Min" || type == "Max")
+    return number(type == "Min" ? std::min(*x, *y) : std::max(*x, *y));
+  if (type == "Equal")
+    return truth(*x == *y);
+  if (type == "Less" || type == "GreaterOrEqual")
+    return truth((*x < *y) == (type == "Less"));
+  if (type == "Greater" || type == "LessOrEqual")
+    return truth((*x > *y) == (type == "Greater"));
+  return std::nullopt;
 }
 
 /// `first + by * place`, without what is 0 or 1.
@@ -192,11 +229,16 @@ std::optional<Formula> Walk::ofBinary(const GraphNode &node, ArrayRef<Place> pla
          b = a ? ofInput(node, 1, places) : std::nullopt;
   if (!a || !b)
     return std::nullopt;
+  if (std::optional<Formula> both = computed(node.type(), *a, *b))
+    return both;
   if (op.level == Formula::Primary)
     return Formula{(op.text + "(" + a->text + ", " + b->text + ")").str(), Formula::Primary};
   // What is always so, or never, leaves the rest.
   if (node.type() == "And" || node.type() == "Or") {
-    StringRef neutral = node.type() == "And" ? "true" : "false";
+    StringRef neutral = node.type() == "And" ? "true" : "false",
+              settled = node.type() == "And" ? "false" : "true";
+    if (a->text == settled || b->text == settled)
+      return Formula{settled.str(), Formula::Primary};
     if (a->text == neutral)
       return b;
     if (b->text == neutral)
@@ -206,6 +248,10 @@ std::optional<Formula> Walk::ofBinary(const GraphNode &node, ArrayRef<Place> pla
     return b;
   if ((node.type() == "Add" && b->text == "0") || (node.type() == "Mul" && b->text == "1"))
     return a;
+  // Of `p + 1`, less 1, the place stays: positions that are counted of a mask of ones.
+  if (node.type() == "Sub" && a->level == Formula::Sum &&
+      StringRef(a->text).ends_with(" + " + b->text) && numberOf(*b))
+    return Formula{StringRef(a->text).drop_back(b->text.size() + 3).str(), Formula::Sum};
   bool isTruth = graph[node.input(0)].type == OnnxType::Bool;
   if (op.level == Formula::Comparison && isTruth)
     return std::nullopt;
@@ -222,6 +268,10 @@ std::optional<Formula> Walk::ofCast(const GraphNode &node, ArrayRef<Place> place
     return std::nullopt;
   OnnxType before = graph[node.input(0)].type, after = graph[node.outputs[0]].type;
   bool wasTruth = before == OnnxType::Bool, isTruth = after == OnnxType::Bool;
+  if (wasTruth && !isTruth && (inner->text == "true" || inner->text == "false"))
+    return Formula{inner->text == "true" ? "1" : "0", Formula::Primary};
+  if (std::optional<double> number = numberOf(*inner); number && isTruth && !wasTruth)
+    return numberFormula(*number != 0, OnnxType::Bool);
   if (wasTruth && !isTruth)
     return Formula{"if " + inner->text + " then 1 else 0", Formula::Choice};
   if (isTruth && !wasTruth)
@@ -246,6 +296,19 @@ std::optional<Formula> Walk::ofChoice(const GraphNode &node, ArrayRef<Place> pla
 std::optional<Formula> Walk::ofRange(const GraphNode &node, ArrayRef<Place> places) {
   std::optional<double> first = graph.number(node.input(0)), by = graph.number(node.input(2));
   return first && by ? std::optional(counted(places[0], *first, *by)) : std::nullopt;
+}
+
+/// Of what is the same everywhere, such as a mask of ones.
+std::optional<Formula> Walk::ofRunningSum(const GraphNode &node, ArrayRef<Place> places) {
+  std::optional<double> along = graph.number(node.input(1));
+  int axis = along ? axisOf(static_cast<int64_t>(*along), places.size()) : -1;
+  Result inner =
+      axis < 0 || node.integer("reverse", 0) ? std::nullopt : element(node.input(0), places);
+  std::optional<double> each = inner ? numberOf(*inner) : std::nullopt;
+  if (!each)
+    return std::nullopt;
+  return counted(places[static_cast<size_t>(axis)], node.integer("exclusive", 0) ? 0 : *each,
+                 *each);
 }
 
 std::optional<Formula> Walk::ofTriangle(const GraphNode &node, ArrayRef<Place> places) {
@@ -357,6 +420,8 @@ std::optional<Formula> Walk::ofNode(const GraphNode &node, ArrayRef<Place> place
     return ofRange(node, places);
   if (type == "Trilu")
     return ofTriangle(node, places);
+  if (type == "CumSum")
+    return ofRunningSum(node, places);
   if (type == "Slice")
     return ofSlice(node, places);
   if (type == "Unsqueeze" || type == "Squeeze" || type == "Reshape" || type == "Flatten")
@@ -378,6 +443,10 @@ std::optional<Formula> Walk::ofNode(const GraphNode &node, ArrayRef<Place> place
     Result inner = ofInput(node, 0, places);
     if (!inner)
       return std::nullopt;
+    if (std::optional<double> number = numberOf(*inner); number && type != "Not")
+      return numberFormula(type == "Abs" ? std::fabs(*number) : -*number, OnnxType::F32);
+    if (type == "Not" && (inner->text == "true" || inner->text == "false"))
+      return Formula{inner->text == "true" ? "false" : "true", Formula::Primary};
     if (type == "Abs")
       return Formula{"abs(" + inner->text + ")", Formula::Primary};
     return type == "Not" ? Formula{"not " + inner->at(Formula::Not), Formula::Not}

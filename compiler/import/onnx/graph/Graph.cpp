@@ -5,7 +5,6 @@
 
 #include "compiler/import/onnx/graph/Fold.h"
 #include "llvm/ADT/APFloat.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
@@ -106,6 +105,7 @@ public:
 private:
   Error addConstants();
   Error addInput(const OnnxValue &input);
+  Error addPast(const OnnxValue &input);
   Error addNode(const OnnxNode &node);
   Error addOutputs();
   /// A new value of the file's.
@@ -118,7 +118,6 @@ private:
   Graph &graph;
   StringMap<int> numbers;
   StringMap<unsigned> sizeNumbers;
-  StringSet<> usedSizes;
 };
 
 } // namespace
@@ -178,7 +177,7 @@ Expected<Quantity> Numbering::sizeOf(const OnnxValue &input, const OnnxAxis &axi
   if (axis.size < 0) {
     std::string name = axis.name.empty() ? input.name + "_" + std::to_string(place) : axis.name;
     if (auto found = given.find(name); found != given.end()) {
-      usedSizes.insert(name);
+      graph.usedSizes.insert(name);
       return Quantity(static_cast<double>(found->second));
     }
     auto [number, isNew] =
@@ -212,12 +211,28 @@ Error Numbering::addInput(const OnnxValue &input) {
   }
   // An input that only chooses, such as `use_cache_branch`, may be given its value.
   if (auto found = given.find(input.name); found != given.end() && countOf(*value.sizes).is(1)) {
-    usedSizes.insert(input.name);
+    graph.usedSizes.insert(input.name);
     value.isInput = false;
     value.known = std::make_shared<Elements>(1, Quantity(static_cast<double>(found->second)));
     return define(std::move(value), "inputs");
   }
   graph.inputs.push_back(static_cast<int>(graph.values.size()));
+  return define(std::move(value), "inputs");
+}
+
+/// Past keys or values, which nothing may be computed of but their sizes.
+Error Numbering::addPast(const OnnxValue &input) {
+  GraphValue value;
+  value.name = input.name;
+  value.type = input.type;
+  value.sizes.emplace();
+  for (size_t place = 0; place < input.shape->size(); ++place) {
+    const OnnxAxis &axis = (*input.shape)[place];
+    Expected<Quantity> size = axis.size == 0 ? Quantity(0) : sizeOf(input, axis, place);
+    if (!size)
+      return size.takeError();
+    value.sizes->push_back(*size);
+  }
   return define(std::move(value), "inputs");
 }
 
@@ -263,12 +278,12 @@ Error Numbering::run() {
   for (const OnnxValue &input : file.inputs)
     if (Error error = addInput(input))
       return error;
+  for (const OnnxValue &past : file.pasts)
+    if (Error error = addPast(past))
+      return error;
   for (const OnnxNode &node : file.nodes)
     if (Error error = addNode(node))
       return error;
-  for (const auto &size : given)
-    if (!usedSizes.contains(size.first()))
-      return importError("the model has no size `" + shown(size.first()) + "`");
   return addOutputs();
 }
 

@@ -6,6 +6,7 @@
 
 #include "compiler/import/onnx/OnnxFile.h"
 #include "compiler/import/onnx/graph/Quantity.h"
+#include "llvm/ADT/StringSet.h"
 #include <memory>
 
 namespace attn::importer {
@@ -62,6 +63,7 @@ struct Graph {
   std::vector<GraphNode> nodes;
   std::vector<int> inputs, outputs;
   std::vector<std::string> sizeNames; ///< of sizes that are only named
+  llvm::StringSet<> usedSizes;        ///< the names of those that were given
 
   const GraphValue &operator[](int value) const { return values[static_cast<size_t>(value)]; }
   GraphValue &operator[](int value) { return values[static_cast<size_t>(value)]; }

@@ -115,6 +115,12 @@ void GraphWriter::findLayers() {
   for (int output : graph.outputs)
     axes.nameResults(output);
   axes.merge(operations);
+  for (const Operation &operation : operations)
+    if (operation.isCached && cachedKeys.empty()) {
+      AxisList along = axes.own(operation, 0);
+      cachedAxis = along.size() == 1 ? along[0] : -1;
+      cachedKeys = names.dim("S");
+    }
 }
 
 void GraphWriter::writeLayers(const Repeat &repeat, SpecScope &entry) {
@@ -142,6 +148,7 @@ void GraphWriter::writeLayers(const Repeat &repeat, SpecScope &entry) {
     value.formula = {name, Formula::Primary};
     block.values[outer] = value;
   }
+  size_t outside = caches.size();
   writeRange(repeat.first, repeat.first + repeat.period, block);
   std::string given = arranged(valueOf(repeat.given, block), taken.axes);
   std::string name = names.fresh("Layer"), layers = std::to_string(repeat.count), path = "layers",
@@ -159,7 +166,14 @@ void GraphWriter::writeLayers(const Repeat &repeat, SpecScope &entry) {
     binding = " = \"" + prefix.drop_back().str() + "\"";
   entry.declarations.push_back(
       {"stack", path, layers + " of " + (repeat.isShared ? "shared " : "") + name + binding, true});
-  blocks += "\nblock " + name + "(" + parameters + ") -> " + typeOf(taken.axes) + " {\n" +
+  for (const std::string &cache : ArrayRef(caches).drop_front(outside)) {
+    parameters += ", " + cache + ": cache";
+    arguments += ", " + cache;
+  }
+  std::string counted;
+  if (!cachedKeys.empty() && is_contained(taken.all(), cachedAxis))
+    counted = "[" + axisName(cachedAxis) + "]";
+  blocks += "\nblock " + name + counted + "(" + parameters + ") -> " + typeOf(taken.axes) + " {\n" +
             declarationsText(block) + block.body + "return " + given + "\n}\n";
   Written result = taken;
   result.formula = {path + "(" + arguments + ")", Formula::Primary};
@@ -216,16 +230,13 @@ void GraphWriter::writeInputs(SpecScope &entry) {
 }
 
 void GraphWriter::writeEntry(SpecScope &entry, raw_ostream &os) {
-  os << "\nentry " << names.fresh("infer") << '(';
-  ListSeparator separator;
+  std::string parameters, results, returned;
   for (int input : graph.inputs)
     if (auto found = entry.values.find(input); found != entry.values.end())
-      os << separator << found->second.formula.text << ": " << dtypeOf(graph[input].type)
-         << typeOf(found->second.axes);
-  os << ") -> ";
-  std::string returned;
-  SpecNames results;
-  ListSeparator next;
+      parameters += (parameters.empty() ? "" : ", ") + found->second.formula.text + ": " +
+                    dtypeOf(graph[input].type).str() + typeOf(found->second.axes);
+  SpecNames own;
+  bool givesScores = false;
   for (int output : graph.outputs) {
     SmallVector<AxisList, 4> places;
     for (size_t place = 0; place < graph[output].sizes->size(); ++place)
@@ -233,11 +244,27 @@ void GraphWriter::writeEntry(SpecScope &entry, raw_ostream &os) {
     if (places.empty())
       places.emplace_back();
     StringRef dtype = dtypeOf(graph[output].type);
-    os << next << results.ofFile(graph[output].name) << ": " << (dtype.empty() ? "f32" : dtype)
-       << typeOf(places);
+    givesScores = !caches.empty() && graph.outputs.size() == 1 && places.size() == 3 &&
+                  isFloating(graph[output].type) && places[1] == AxisList{cachedAxis} &&
+                  graph[output].sizes->back().isNumber() &&
+                  StringRef(graph[output].name).contains("logits");
+    if (givesScores) // tokens are chosen by f32
+      dtype = "f32";
+    results += (results.empty() ? "" : ", ") + own.ofFile(graph[output].name) + ": " +
+               (dtype.empty() ? "f32" : dtype.str()) + typeOf(places);
     returned += (returned.empty() ? "" : ", ") + arranged(valueOf(output, entry), places);
   }
-  os << " {\n" << entry.body << "return " << returned << "\n}\n";
+  std::string counted = caches.empty() ? "" : "[" + axisName(cachedAxis) + "]";
+  for (const std::string &cache : caches)
+    parameters += (parameters.empty() ? "" : ", ") + cache + ": cache";
+  os << (givesScores ? "\nforward" : "\nentry " + names.fresh("infer")) << counted << '('
+     << parameters << ") -> " << results << " {\n"
+     << entry.body << "return " << returned << "\n}\n";
+  if (givesScores)
+    os << "entry prefill = forward last " << axisName(cachedAxis) << "\nentry decode = forward["
+       << axisName(cachedAxis) << ": 1] last " << axisName(cachedAxis)
+       << "\nentry generate = unfold(prefill, decode, limit = "
+       << std::clamp<int64_t>(graph.file->capacity / 2, 1, 256) << ")\n";
 }
 
 std::string GraphWriter::boundOf(int axis) {
@@ -278,6 +305,8 @@ std::string GraphWriter::dims() {
     int axis = axisOrder[i];
     std::string name = axisName(axis);
     const Quantity &size = axes.size(axis);
+    if (!caches.empty() && axis == cachedAxis)
+      continue; // each call has its own
     if (int queries = axes.queriesOf(axis); queries >= 0) {
       keys += (keys.empty() ? "" : ", ") + name + " = " + axisName(queries);
       continue;
@@ -339,15 +368,35 @@ std::string GraphWriter::write(StringRef weights) {
   writeInputs(entry);
   entry.names = names;
   writeRange(0, operations.size(), entry);
+  for (int value : bound)
+    if (value >= 0 && graph[value].tensor && graph[value].tensor->isInBranch)
+      misfits.push_back({nullptr, "the weight `" + shown(graph[value].name) +
+                                      "` stands inside of a branch of an `If`"});
   std::string entryText;
   raw_string_ostream os(entryText);
   writeEntry(entry, os);
   std::string text = "attn 1\n// `" + shown(graph.file->name) + "`, a graph of the ONNX opset " +
-                     std::to_string(graph.opset) + ".\nmodel " + model + " {\n";
+                     std::to_string(graph.opset) + ".\n";
+  if (!caches.empty())
+    text += "// The cache is in the place of past and present keys and values" +
+            (graph.file->assumed.empty() ? "" : ": " + join(graph.file->assumed, ", ")) + ".\n";
+  text += "model " + model + " {\n";
   if (!weights.empty())
     text += "weights " + quoted(weights) + "\n";
   std::string declarations = declarationsText(entry);
-  text += dims() + "\n" + declarations + ignored(graph, bound);
+  text += dims();
+  if (!caches.empty()) {
+    int64_t most = graph.file->capacity;
+    for (const auto &[along, rows] : bounds)
+      if (axes.resolve(along) == AxisList{cachedAxis})
+        most = std::min(most, rows);
+    ListSeparator separator;
+    text += "cache ";
+    for (const std::string &cache : caches)
+      text += std::string(StringRef(separator)) + cache + " capacity " + std::to_string(most);
+    text += "\n";
+  }
+  text += "\n" + declarations + ignored(graph, bound);
   for (const auto &[formula, name] : scores)
     text.append("score ").append(name).append("(q, k) = ").append(formula).append("\n");
   return text + blocks + entryText + "}\n";

@@ -161,8 +161,11 @@ private:
   std::map<std::string, std::string> scores;
   std::set<int> bound;
   std::string blocks;
-  std::vector<OnnxOrigin> &origins;       ///< of each line that names a value
-  const GraphNode *current = nullptr;     ///< whose operation is written
+  std::vector<OnnxOrigin> &origins;   ///< of each line that names a value
+  std::vector<std::string> caches;    ///< of each attention that pushes, by the order of writing
+  std::string cachedKeys;             ///< the axis of what caches hold; empty where there is none
+  int cachedAxis = -1;                ///< the axis of what is pushed
+  const GraphNode *current = nullptr; ///< whose operation is written
   std::map<int, std::string> packedWords; ///< the words of the parts of packed maps, by group
 };
 

@@ -4,6 +4,7 @@
 // text.
 #include "compiler/import/onnx/NodeOrder.h"
 #include "compiler/import/onnx/attention/OnnxAttention.h"
+#include "compiler/import/onnx/graph/Caches.h"
 #include "compiler/import/onnx/graph/Contrib.h"
 #include "compiler/import/onnx/graph/GraphWriter.h"
 #include "compiler/import/onnx/graph/Rewrite.h"
@@ -34,23 +35,36 @@ static Error misfitError(ArrayRef<Misfit> misfits) {
                            "compiler/import/README.md");
 }
 
+/// The graph of a file whose nodes have become those that patterns are made of.
+static Expected<Graph> prepared(OnnxGraph &file, StringMap<int64_t> &sizes,
+                                const TensorLoader &load) {
+  liftConstants(file);
+  expandContrib(file);
+  takeCaches(file, sizes);
+  if (Error error = sortNodes(file))
+    return std::move(error);
+  return readGraph(file, sizes, load);
+}
+
 /// The formatted spec of a graph. The error lists all nodes that do not fit.
-static Expected<OnnxSpec> importGraph(OnnxGraph &file, const StringMap<int64_t> &sizes,
+static Expected<OnnxSpec> importGraph(OnnxGraph &file, StringMap<int64_t> sizes,
                                       const OnnxSource &source) {
   if (file.opset < 11 || file.opset > 25)
     return importError(file.opset == 0 ? "the model does not say which opset it uses"
                                        : "the model uses opset " + Twine(file.opset),
                        "opsets from 11 to 25 are read");
-  Expected<Graph> graph = readGraph(file, sizes, source.load);
-  while (graph && takeKnownBranches(*graph, file)) {
-    liftConstants(file);
-    expandContrib(file);
-    if (Error error = sortNodes(file))
-      return std::move(error);
-    graph = readGraph(file, sizes, source.load);
-  }
+  // Of a decoder in both forms, the one that takes past keys and values.
+  for (const OnnxValue &input : file.inputs)
+    if (input.name == "use_cache_branch" && sizes.try_emplace(input.name, 1).second)
+      file.assumed.push_back("`use_cache_branch` is true");
+  Expected<Graph> graph = prepared(file, sizes, source.load);
+  while (graph && takeKnownBranches(*graph, file))
+    graph = prepared(file, sizes, source.load);
   if (!graph)
     return graph.takeError();
+  for (const auto &size : sizes)
+    if (!graph->usedSizes.contains(size.first()))
+      return importError("the model has no size `" + shown(size.first()) + "`");
   std::vector<Misfit> misfits;
   std::vector<Operation> operations = matchGraph(*graph, misfits);
   if (!misfits.empty())
@@ -110,10 +124,6 @@ Expected<OnnxSpec> importOnnx(StringRef bytes, const StringMap<int64_t> &sizes,
   if (!graph)
     return graph.takeError();
   if (!isOneAttention(*graph)) {
-    liftConstants(*graph);
-    expandContrib(*graph);
-    if (Error error = sortNodes(*graph))
-      return std::move(error);
     return importGraph(*graph, sizes, source);
   }
   auto attention = readAttention(*graph, sizes);

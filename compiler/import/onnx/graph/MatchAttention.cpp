@@ -108,6 +108,20 @@ void Matcher::wantTerms(Operation &attend) {
   }
 }
 
+bool Matcher::findCache(Operation &attend, int keys, int values) {
+  const GraphNode *ofKeys = pushBehind(keys), *ofValues = pushBehind(values);
+  if (!ofKeys && !ofValues)
+    return true;
+  if (!ofKeys || !ofValues || ofKeys == ofValues) {
+    refuse(*attend.node, "keys of a cache and values that are not of one, or the reverse");
+    return false;
+  }
+  attend.isCached = true;
+  for (const GraphNode *push : {ofKeys, ofValues})
+    ++pushes[push];
+  return true;
+}
+
 /// The softmax behind a value, past a Where that puts 0 in the place of a row without a key.
 static const GraphNode *softmaxBehind(const Graph &graph, const GraphNode *node,
                                       function_ref<int(int)> strip) {
@@ -140,6 +154,8 @@ bool Matcher::matchAttention(const GraphNode &node) {
     attend.scale *= attend.cap;
   wantTerms(attend);
   attend.inputs.push_back(strip(node.input(1)));
+  if (!findCache(attend, attend.inputs[1], attend.inputs[2]))
+    return false;
   for (int input : attend.inputs)
     want(input);
   operations.push_back(std::move(attend));
@@ -200,8 +216,8 @@ static std::string attentionProblem(const Graph &graph, const GraphNode &node) {
   for (size_t i = 1; i < node.outputs.size(); ++i)
     if (node.outputs[i] >= 0)
       return "more than one output";
-  if (node.integer("left_window_size", -1) >= 0 || node.integer("right_window_size", -1) >= 0)
-    return "a window";
+  if (node.integer("right_window_size", -1) > 0)
+    return "a window that reaches behind the query";
   const Sizes &q = *graph[node.input(0)].sizes, &k = *graph[node.input(1)].sizes;
   auto heads = static_cast<double>(node.integer("q_num_heads", 0)),
        groups = static_cast<double>(node.integer("kv_num_heads", 0));
@@ -225,7 +241,7 @@ bool Matcher::matchAttentionNode(const GraphNode &node) {
   attend.kind = OperationKind::Attend;
   attend.node = &node;
   attend.output = node.outputs[0];
-  attend.isCausal = node.integer("is_causal", 0);
+  attend.isCausal = node.integer("is_causal", 0) || node.integer("right_window_size", -1) == 0;
   if (auto *cap = node.attribute<float>("softcap"))
     attend.cap = *cap;
   if (node.input(3) >= 0) {
@@ -236,6 +252,18 @@ bool Matcher::matchAttentionNode(const GraphNode &node) {
   Quantity features = isFlat ? *quotient(q[2], heads) : q[3];
   auto *scale = node.attribute<float>("scale");
   attend.scale = scale ? *scale : 1 / std::sqrt(features.factor);
+  attend.window = node.integer("left_window_size", -1);
+  if (!findCache(attend, node.input(1), node.input(2)))
+    return false;
+  const Quantity queries = q[isFlat ? 1 : 2], keys = (*graph[node.input(1)].sizes)[isFlat ? 1 : 2];
+  bool isOrdered = attend.isCausal || attend.window >= 0;
+  if (isOrdered && queries != keys && node.integer("counts_past", 0)) {
+    if (!queries.isNumber() || !keys.isNumber()) {
+      refuse(node, "queries whose places among the keys are not known");
+      return false;
+    }
+    attend.past = keys.whole() - queries.whole();
+  }
   std::vector<Operation> behind;
   behind.swap(operations);
   attend.inputs = {addHeads(node, node.input(0), heads, false),

@@ -211,6 +211,11 @@ bool Matcher::matchRotaryNode(const GraphNode &node) {
   }
   Quantity features = isFlat ? *quotient(x[2], heads) : x[3];
   int64_t turned = node.integer("rotary_embedding_dim", 0);
+  // A table of fewer pairs turns the first features alone.
+  if (const Sizes &table = *graph[node.input(1)].sizes; turned == 0 && !table.empty() &&
+                                                        table.back().isNumber() &&
+                                                        2 * table.back().factor < features.factor)
+    turned = 2 * table.back().whole();
   auto pairs = static_cast<size_t>((turned > 0 ? turned : features.whole()) / 2);
   bool arePositions = true;
   if (node.input(3) >= 0) {

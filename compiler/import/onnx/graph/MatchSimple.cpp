@@ -35,8 +35,8 @@ bool Matcher::matchView(const GraphNode &node) {
     }
     return true;
   }
-  if (type == "Identity" || type == "Dropout" || type == "Reshape" || type == "Flatten" ||
-      type == "Unsqueeze" || type == "Squeeze") {
+  if (type == "Identity" || type == "Push" || type == "Dropout" || type == "Reshape" ||
+      type == "Flatten" || type == "Unsqueeze" || type == "Squeeze") {
     add(OperationKind::View, node, {input});
     return true;
   }

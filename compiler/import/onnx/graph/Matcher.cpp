@@ -24,6 +24,11 @@ std::vector<Operation> Matcher::run() {
   if (misfits.empty())
     for (const GraphNode *node : unsized)
       misfits.push_back({node, "it takes an output that is not read"});
+  for (auto [i, node] : llvm::enumerate(graph.nodes))
+    if (node.type() == "Push" && misfits.empty() && pushes[&node] != 1)
+      misfits.push_back({&node, pushes[&node]
+                                    ? "keys or values of a cache that several attentions take"
+                                    : "a cache whose keys or values are read by no attention"});
   std::reverse(operations.begin(), operations.end());
   std::reverse(misfits.begin(), misfits.end());
   return std::move(operations);

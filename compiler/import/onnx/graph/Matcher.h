@@ -5,6 +5,7 @@
 #pragma once
 
 #include "compiler/import/onnx/graph/Patterns.h"
+#include <map>
 
 namespace attn::importer {
 
@@ -57,6 +58,8 @@ private:
   bool readScores(int value, Operation &attend);
   /// Reads the product of queries and keys, and what they are scaled by.
   bool readProduct(const GraphNode &product, double scale, Operation &attend);
+  /// Notes where keys and values are those of a cache; false where only one of them is.
+  bool findCache(Operation &attend, int keys, int values);
   /// Wants what is added to scores as tensors, where it is no formula of positions and inputs.
   void wantTerms(Operation &attend);
   /// Adds another view of a value; what it gives.
@@ -92,8 +95,9 @@ private:
   Graph &graph;
   std::vector<Misfit> &misfits;
   std::vector<Operation> operations;
-  std::vector<bool> isWanted;             ///< of each node
-  std::vector<const GraphNode *> unsized; ///< nodes whose inputs have no sizes
+  std::vector<bool> isWanted;              ///< of each node
+  std::vector<const GraphNode *> unsized;  ///< nodes whose inputs have no sizes
+  std::map<const GraphNode *, int> pushes; ///< how many attentions take what goes into a cache
 };
 
 } // namespace attn::importer

@@ -63,6 +63,9 @@ struct Operation {
   Weight weight, bias;
   double eps = 0, scale = 1, cap = 0;
   bool isRms = false, isCausal = false, isInterleaved = false;
+  bool isCached = false; ///< keys and values are pushed to the cache
+  int64_t window = -1;   ///< how many keys before its own a query sees; -1: all
+  int64_t past = 0;      ///< how many keys stand before that of the first query
   std::vector<ScoreTerm> terms;
   PackedPart part;
 };

@@ -46,6 +46,19 @@ const GraphNode *Patterns::from(int value, StringRef type) const {
   return value < 0 ? nullptr : looked.producer(strip(value), type);
 }
 
+const GraphNode *Patterns::pushBehind(int value) const {
+  for (unsigned depth = 0; depth < 32; ++depth) {
+    const GraphNode *node = value < 0 ? nullptr : looked.producer(strip(value));
+    if (!node || node->type() == "Push")
+      return node;
+    bool isView = node->type() == "Transpose" || node->type() == "Reshape" ||
+                  node->type() == "Unsqueeze" || node->type() == "Squeeze" ||
+                  node->type() == "Expand";
+    value = isView ? node->input(0) : -1;
+  }
+  return nullptr;
+}
+
 std::optional<Weight> Patterns::weightOf(int value) const {
   if (value < 0)
     return std::nullopt;

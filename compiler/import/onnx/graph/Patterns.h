@@ -27,6 +27,8 @@ public:
   std::optional<Weight> vectorOf(int value, const Quantity &size) const;
   /// Of a node of two inputs, that beside this number; -1 where none is.
   int besideNumber(const GraphNode &node, double number) const;
+  /// The node `Push` behind views of what it gives; null where there is none.
+  const GraphNode *pushBehind(int value) const;
   /// Whether two values are one, or given by equal nodes.
   bool areSame(int a, int b) const;
 

@@ -155,8 +155,9 @@ size_t Search::signatureOf(const Operation &operation) const {
   for (int64_t number : operation.integers)
     os << number << ',';
   os << operation.keeps << operation.isRms << operation.isCausal << operation.eps << '|'
-     << operation.scale << '|' << operation.cap << '|' << operation.weight.isTransposed
-     << operation.part.index << '/' << operation.part.count << operation.part.isInside;
+     << operation.isCached << operation.window << operation.past << '|' << operation.scale << '|'
+     << operation.cap << '|' << operation.weight.isTransposed << operation.part.index << '/'
+     << operation.part.count << operation.part.isInside;
   for (int weight : weightsOf(operation))
     sizes(weight);
   for (const ScoreTerm &term : operation.terms)

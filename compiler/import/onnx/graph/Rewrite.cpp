@@ -51,6 +51,7 @@ static void appendBranch(const OnnxNode &choice, const OnnxGraph &branch, OnnxGr
     rename(constant.name);
     OnnxTensor &own = file.constants.emplace_back(constant);
     own.name = renamed[constant.name];
+    own.isInBranch = true;
   }
   for (const OnnxNode &node : branch.nodes)
     for_each(node.outputs, rename);
@@ -62,6 +63,9 @@ static void appendBranch(const OnnxNode &choice, const OnnxGraph &branch, OnnxGr
     OnnxNode &own = file.nodes.emplace_back(node);
     transform(own.inputs, own.inputs.begin(), newName);
     transform(own.outputs, own.outputs.begin(), newName);
+    for (OnnxAttribute &attribute : own.attributes)
+      if (auto *tensor = std::get_if<OnnxTensor>(&attribute.value))
+        tensor->isInBranch = true;
   }
   for (size_t i = 0; i < choice.outputs.size() && i < branch.outputs.size(); ++i) {
     OnnxNode copy;

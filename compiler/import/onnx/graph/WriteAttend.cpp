@@ -104,6 +104,13 @@ std::optional<std::string> GraphWriter::termText(const ScoreTerm &term, const Op
     isMask = true;
     return "causal";
   }
+  rest = formula.text;
+  if (rest.consume_front("if j > i then ") && rest.consume_back(" else 0") &&
+      (rest == "-inf" || !rest.getAsDouble(behind)) &&
+      (rest == "-inf" || behind * term.factor <= -1e4)) {
+    isMask = true;
+    return "causal";
+  }
   return term.factor == 1 ? formula.at(Formula::Sum)
                           : formula.at(Formula::Product) + " * " + floatText(term.factor);
 }
@@ -137,6 +144,21 @@ Written GraphWriter::writtenRotary(const Operation &operation, SpecScope &scope)
   return x;
 }
 
+/// Whether a term is made of more than positions.
+static bool readsInputs(const Graph &graph, const ScoreTerm &term) {
+  if (term.isTensor)
+    return true;
+  bool reads = false;
+  Places places;
+  for (size_t i = 0; i < graph[term.value].sizes->size(); ++i)
+    places.push_back({"i", static_cast<int>(i)});
+  auto read = [&](int, ArrayRef<Place>) {
+    reads = true;
+    return Formula{"x", Formula::Primary};
+  };
+  return !formulaOf(graph, term.value, places, read) || reads;
+}
+
 std::optional<Written> GraphWriter::writtenAttend(const Operation &operation, SpecScope &scope) {
   AxisList queries = axes.own(operation, 0), keys = axes.own(operation, 1);
   size_t rank = graph[operation.output].sizes->size();
@@ -149,13 +171,28 @@ std::optional<Written> GraphWriter::writtenAttend(const Operation &operation, Sp
   for (int axis : keys) {
     along += (along.empty() ? "" : ", ") + axisName(axis);
     if (isSelf)
-      along += " as " + axisName(axes.keysOf(axis));
+      along += " as " + (operation.isCached ? cachedKeys : axisName(axes.keysOf(axis)));
+  }
+  if (operation.isCached && (!isSelf || keys.size() != 1)) {
+    misfits.push_back({operation.node, "a cache whose positions are not those of the queries"});
+    return std::nullopt;
   }
   if (keys.size() != 1 || queries.size() != 1)
     along = "(" + along + ")";
   std::string lines, biases, masks = operation.isCausal ? "causal" : "";
+  if (operation.window >= 0)
+    masks = operation.isCausal && operation.past == 0
+                ? "window(" + std::to_string(operation.window) + ", 0)"
+                : "i + " + std::to_string(operation.past - operation.window) + " <= j";
+  if (operation.past != 0 && operation.isCausal)
+    masks = "j <= i + " + std::to_string(operation.past) +
+            (operation.window >= 0 ? " and " + masks : "");
   for (const ScoreTerm &term : operation.terms) {
     bool isMask = false;
+    if (operation.isCached && readsInputs(graph, term)) {
+      misfits.push_back({operation.node, "a mask of a cache that is read of inputs"});
+      return std::nullopt;
+    }
     std::optional<std::string> text = termText(term, operation, scope, isMask);
     if (!text) {
       misfits.push_back({operation.node, "a mask that is made of more than positions and inputs"});
@@ -172,8 +209,8 @@ std::optional<Written> GraphWriter::writtenAttend(const Operation &operation, Sp
     lines += "bias " + biases + "\n";
   if (operation.cap != 0 && biases.empty())
     lines += "cap " + floatText(operation.cap) + "\n";
-  if (!masks.empty())
-    lines += "mask " + masks + "\n";
+  if (!masks.empty() || operation.isCached)
+    lines += "mask " + (masks.empty() ? "none" : masks) + "\n";
   if (lines.empty())
     lines = "score scaled_dot\n";
   Written result;
@@ -183,9 +220,13 @@ std::optional<Written> GraphWriter::writtenAttend(const Operation &operation, Sp
   for (const AxisList &group : reverse(k.axes))
     if (!is_contained(keys, group[0]) && !is_contained(q.axes, group) && group != k.axes.back())
       result.axes.insert(result.axes.begin(), group);
-  result.formula = {"attend " + q.formula.at(Formula::Primary) + " over " +
-                        k.formula.at(Formula::Primary) + ", " + v.formula.at(Formula::Primary) +
-                        " along " + along + " {\n" + lines + "}",
+  std::string over = k.formula.at(Formula::Primary) + ", " + v.formula.at(Formula::Primary);
+  if (operation.isCached) // an entry comes to each cache once, or once for each layer
+    caches.push_back(names.fresh("kv"));
+  if (operation.isCached)
+    over = caches.back() + ".push(" + k.formula.text + ", " + v.formula.text + ")";
+  result.formula = {"attend " + q.formula.at(Formula::Primary) + " over " + over + " along " +
+                        along + " {\n" + lines + "}",
                     Formula::Choice};
   return result;
 }
