@@ -60,6 +60,40 @@ bool Expansion::quickGelu() {
   return true;
 }
 
+/// A product whose last two axes are turned, times a number; one with a bias and a gelu; a bias.
+bool Expansion::fusedProduct() {
+  if (node.type == "BiasAdd") { // x + bias + what is skipped
+    add("Add", {add("Add", {input(0), input(1)}), input(2)}, {}, node.outputs.front());
+    return true;
+  }
+  if (integer("transBatchA", 0) || integer("transBatchB", 0))
+    return refuse("axes of batches that are turned");
+  std::string sides[] = {input(0), input(1)};
+  for (size_t i : {0, 1}) {
+    if (!integer(i == 0 ? "transA" : "transB", 0))
+      continue;
+    int rank = rankOf(sides[i]);
+    if (rank < 2)
+      return refuse("a side that is turned and has a number of axes that is not known");
+    std::vector<int64_t> order;
+    for (int axis = 0; axis < rank; ++axis)
+      order.push_back(axis + 2 < rank ? axis : 2 * rank - 3 - axis);
+    sides[i] = add("Transpose", {sides[i]}, {{"perm", order}});
+  }
+  std::string product = add("MatMul", {sides[0], sides[1]});
+  auto *alpha = attribute<float>("alpha");
+  if (alpha && *alpha != 1)
+    product = add("Mul", {product, number(*alpha)});
+  if (node.type == "GemmFastGelu") {
+    if (!input(2).empty())
+      product = add("Add", {product, input(2)});
+    add("Gelu", {product}, {{"approximate", std::string("tanh")}}, node.outputs.front());
+  } else {
+    add("Identity", {product}, {}, node.outputs.front());
+  }
+  return true;
+}
+
 /// Of ids, segments, three tables, a norm's weight and bias, a mask and positions.
 bool Expansion::embedNorm() {
   if (isUsed(1) && input(7).empty())
@@ -120,6 +154,8 @@ bool Expansion::run() {
     return gelu(type == "FastGelu");
   if (type == "QuickGelu")
     return quickGelu();
+  if (type == "FusedMatMul" || type == "GemmFastGelu" || type == "BiasAdd")
+    return fusedProduct();
   return type == "RotaryEmbedding" && rotary();
 }
 

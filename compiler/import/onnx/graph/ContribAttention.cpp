@@ -36,11 +36,23 @@ std::string Expansion::pushed(const std::string &past, const std::string &value,
   return add("Concat", {past, value}, {{"axis", int64_t(2)}}, name);
 }
 
+std::string Expansion::lengthsAsMask(const std::string &lengths) {
+  if (rankOf(lengths) != 1)
+    return lengths;
+  auto constant = [&](int64_t value) { return add("Constant", {}, {{"value_int", value}}); };
+  std::string count = add("Gather", {add("Shape", {input(0)}), constant(1)}),
+              places = add("Range", {constant(0), count, constant(1)}),
+              row = add("Unsqueeze", {places}, {{"axes", std::vector<int64_t>{0}}}),
+              column = add("Unsqueeze", {add("Cast", {lengths}, {{"to", int64_t(OnnxType::I64)}})},
+                           {{"axes", std::vector<int64_t>{1}}});
+  return add("Less", {row, column});
+}
+
 std::string Expansion::mask(const std::string &ofKeys, const std::string &bias) {
   if (ofKeys.empty())
     return bias;
   auto *fill = attribute<float>("mask_filter_value");
-  std::string floats = add("Cast", {ofKeys}, {{"to", int64_t(OnnxType::F32)}});
+  std::string floats = add("Cast", {lengthsAsMask(ofKeys)}, {{"to", int64_t(OnnxType::F32)}});
   std::string added =
       add("Mul", {add("Sub", {number(1), floats}), number(fill ? *fill : -10000.0f)});
   // [B, S], [B, T, S] or [B, 1, T, S]
@@ -79,8 +91,6 @@ bool Expansion::attention() {
     return refuse("`do_rotary`, whose angles are not said");
   if (integer("past_present_share_buffer", 0) || !input(6).empty())
     return refuse("past and present keys in one buffer");
-  if (rankOf(input(3)) == 1)
-    return refuse("a mask of lengths, `mask_index` of one axis");
   if (widths && widths->size() != 3)
     return refuse("`qkv_hidden_sizes` that are not three");
   std::string packed = add("MatMul", {input(0), input(1)});

@@ -34,6 +34,8 @@ private:
   bool multiHeadAttention();
   /// GroupQueryAttention.
   bool groupQueryAttention();
+  /// FusedMatMul, GemmFastGelu, BiasAdd.
+  bool fusedProduct();
   /// EmbedLayerNormalization.
   bool embedNorm();
   /// RotaryEmbedding.
@@ -44,6 +46,8 @@ private:
   std::string number(float value);
   /// What is added to scores: a mask of keys, 1 where a key is seen, and a bias.
   std::string mask(const std::string &ofKeys, const std::string &bias);
+  /// A mask of lengths, [B], as one of keys.
+  std::string lengthsAsMask(const std::string &lengths);
   /// The attention itself.
   void attend(Values parts, const std::string &added, std::vector<OnnxAttribute> attributes);
   /// The same of [B, H, T, E], whose result is joined.

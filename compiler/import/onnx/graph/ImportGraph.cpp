@@ -49,10 +49,10 @@ static Expected<Graph> prepared(OnnxGraph &file, StringMap<int64_t> &sizes,
 /// The formatted spec of a graph. The error lists all nodes that do not fit.
 static Expected<OnnxSpec> importGraph(OnnxGraph &file, StringMap<int64_t> sizes,
                                       const OnnxSource &source) {
-  if (file.opset < 11 || file.opset > 25)
+  if (file.opset < 7 || file.opset > 25)
     return importError(file.opset == 0 ? "the model does not say which opset it uses"
                                        : "the model uses opset " + Twine(file.opset),
-                       "opsets from 11 to 25 are read");
+                       "opsets from 7 to 25 are read");
   // Of a decoder in both forms, the one that takes past keys and values.
   for (const OnnxValue &input : file.inputs)
     if (input.name == "use_cache_branch" && sizes.try_emplace(input.name, 1).second)
@@ -96,7 +96,7 @@ static Expected<OnnxSpec> importGraph(OnnxGraph &file, StringMap<int64_t> sizes,
 /// Whether a graph is one Attention operator that computes of the graph's inputs alone.
 static bool isOneAttention(const OnnxGraph &graph) {
   if (graph.nodes.size() != 1 || !graph.constants.empty())
-    return graph.nodes.empty();
+    return false;
   const OnnxNode &node = graph.nodes.front();
   return node.type == "Attention" && (node.domain.empty() || node.domain == "ai.onnx");
 }
@@ -123,6 +123,8 @@ Expected<OnnxSpec> importOnnx(StringRef bytes, const StringMap<int64_t> &sizes,
   auto graph = readOnnx(bytes);
   if (!graph)
     return graph.takeError();
+  if (graph->nodes.empty())
+    return importError("the graph has no node: it computes nothing");
   if (!isOneAttention(*graph)) {
     return importGraph(*graph, sizes, source);
   }

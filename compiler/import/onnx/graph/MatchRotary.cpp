@@ -204,6 +204,11 @@ bool Matcher::matchRotaryNode(const GraphNode &node) {
   const Sizes x = *graph[node.input(0)].sizes;
   auto heads = static_cast<double>(node.integer("num_heads", 0));
   bool isFlat = x.size() == 3;
+  // Where the heads are not counted, a table says how wide they are.
+  if (const GraphValue &table = graph[node.input(1)];
+      isFlat && heads == 0 && table.rank() > 0 && table.sizes->back().isNumber())
+    if (auto count = quotient(x[2], table.sizes->back() * Quantity(2)); count && count->isNumber())
+      heads = count->factor;
   if ((isFlat && !quotient(x[2], heads)) || (!isFlat && x.size() != 4)) {
     refuse(node,
            "an input of other than three or four axes, or a number of heads that does not fit");
