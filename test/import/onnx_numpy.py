@@ -204,7 +204,7 @@ OPERATORS = {
 def attributes(node):
     values = {}
     for a in node.attribute:
-        kind = {1: a.f, 2: a.i, 3: a.s, 6: list(a.floats), 7: list(a.ints)}
+        kind = {1: a.f, 2: a.i, 3: a.s, 6: list(a.floats), 7: list(a.ints), 8: list(a.strings)}
         values[a.name] = numpy_helper.to_array(a.t) if a.type == 4 else kind[a.type]
     return values
 

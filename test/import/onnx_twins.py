@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Graphs of onnx_graphs.py and onnx_published.py are imported, checked against their own weights, run, and compared with onnx_numpy.py.
+"""Graphs of onnx_graphs.py, onnx_published.py and onnx_recurrent.py are imported, checked against their own weights, run, and compared with onnx_numpy.py.
 
 usage: onnx_twins.py FOLDER [MODEL...]"""
 import os
@@ -15,11 +15,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from measured import measured
 import onnx_graphs
 import onnx_published
-from onnx_numpy import evaluate
+import onnx_recurrent
+from onnx_numpy import OPERATORS, evaluate
 from program import call, run
 
 BOUND = 1e-5
-MODELS = {**onnx_graphs.MODELS, **onnx_published.MODELS}
+OPERATORS.update(onnx_recurrent.OPERATORS)
+MODELS = {**onnx_graphs.MODELS, **onnx_published.MODELS, **onnx_recurrent.MODELS}
 SIZES = {"batch": 2, "sequence": 11, "memory": 7}
 
 

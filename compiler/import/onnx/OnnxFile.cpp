@@ -96,7 +96,16 @@ static OnnxTensor tensorOf(const onnx::Constant &constant) {
 static OnnxGraph graphOf(const onnx::Graph &graph);
 
 static void readAttribute(const onnx::Attribute &attribute, OnnxAttribute &read) {
-  enum { Float = 1, Integer = 2, Text = 3, Tensor = 4, Graph = 5, Floats = 6, Integers = 7 };
+  enum {
+    Float = 1,
+    Integer = 2,
+    Text = 3,
+    Tensor = 4,
+    Graph = 5,
+    Floats = 6,
+    Integers = 7,
+    Texts = 8
+  };
   if (attribute.has_ref_attr_name())
     return;
   switch (attribute.type()) {
@@ -117,6 +126,9 @@ static void readAttribute(const onnx::Attribute &attribute, OnnxAttribute &read)
     break;
   case Floats:
     read.value = std::vector<float>(attribute.floats().begin(), attribute.floats().end());
+    break;
+  case Texts:
+    read.value = std::vector<std::string>(attribute.strings().begin(), attribute.strings().end());
     break;
   case Integers:
     read.value = std::vector<int64_t>(attribute.ints().begin(), attribute.ints().end());

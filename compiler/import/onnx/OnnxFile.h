@@ -66,7 +66,8 @@ struct OnnxAttribute {
   std::string name;
   /// Nothing: a type that is not read.
   std::variant<std::monostate, int64_t, float, std::string, std::vector<int64_t>,
-               std::vector<float>, OnnxTensor, std::shared_ptr<const OnnxGraph>>
+               std::vector<float>, OnnxTensor, std::shared_ptr<const OnnxGraph>,
+               std::vector<std::string>>
       value;
 };
 

@@ -96,6 +96,8 @@ private:
   bool placeElements(const Operation &operation, Layout &result);
   /// Of a convolution; patches take the axes of places apart.
   bool placeWindows(const Operation &operation, Layout &result);
+  /// Of the results of a scan.
+  bool placeRecurrent(const Operation &operation, Layout &result);
   /// Of rows of a table.
   bool placeEmbedding(const Operation &operation, Layout &result);
   /// Of parts one behind the other, whose axis is a new one.
@@ -118,6 +120,7 @@ private:
   std::vector<Axis> list;
   std::map<int, Layout> layouts;
   std::map<unsigned, int> named;              ///< the axis of each size that is only named
+  std::map<const GraphNode *, int> states;    ///< the axis of the states of recurrent nodes
   std::map<int, std::vector<AxisList>> owned; ///< by what the operation gives
 };
 

@@ -84,6 +84,8 @@ const StringMap<ConstantFolder::Rule> &ConstantFolder::rules() {
     made["Conv"] = &ConstantFolder::convolution;
     made["ArgMax"] = &ConstantFolder::argmax;
     made["Attention"] = &ConstantFolder::attention;
+    for (StringRef type : {"LSTM", "GRU", "RNN"})
+      made[type] = &ConstantFolder::recurrent;
     made["Push"] = &ConstantFolder::sameSizes;
     return made;
   }();

@@ -68,6 +68,8 @@ private:
   std::string reduce();
   /// `ArgMax`.
   std::string argmax();
+  /// `LSTM`, `GRU`, `RNN`.
+  std::string recurrent();
   /// `Attention`.
   std::string attention();
 

@@ -301,6 +301,23 @@ std::string ConstantFolder::argmax() {
   return "";
 }
 
+std::string ConstantFolder::recurrent() {
+  if (!sizes(0) || !sizes(1) || !sizes(2) || sizes(0)->size() != 3 || sizes(1)->size() != 3)
+    return "inputs or weights of other than three axes";
+  const Sizes &x = *sizes(0);
+  Quantity directions = (*sizes(1))[0], width = sizes(2)->back();
+  if (node->integer("layout", 0)) { // rows of a batch first
+    give(0, in(0)->type, {x[0], x[1], directions, width});
+    for (size_t i : {1, 2})
+      give(i, in(0)->type, {x[0], directions, width});
+    return "";
+  }
+  give(0, in(0)->type, {x[0], directions, x[1], width});
+  for (size_t i : {1, 2})
+    give(i, in(0)->type, {directions, x[1], width});
+  return "";
+}
+
 /// `Attention` of the opsets 23 and later.
 std::string ConstantFolder::attention() {
   if (!sizes(0) || !sizes(1) || !sizes(2))

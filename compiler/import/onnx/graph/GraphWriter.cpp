@@ -267,13 +267,6 @@ void GraphWriter::writeEntry(SpecScope &entry, raw_ostream &os) {
        << std::clamp<int64_t>(graph.file->capacity / 2, 1, 256) << ")\n";
 }
 
-std::string GraphWriter::boundOf(int axis) {
-  for (const auto &[along, most] : bounds)
-    if (axes.resolve(along) == AxisList{axis})
-      return std::to_string(most);
-  return axes.hint(axis) == "B" ? "64" : "512";
-}
-
 /// What sizes are for, in the order in which they are listed.
 static StringRef meaningOf(StringRef hint) {
   return StringSwitch<StringRef>(hint)
@@ -300,6 +293,12 @@ static StringRef meaningOf(StringRef hint) {
 
 std::string GraphWriter::dims() {
   std::string fixed, open, keys, roles;
+  auto boundOf = [&](int axis) -> std::string {
+    for (const auto &[along, most] : bounds)
+      if (axes.resolve(along) == AxisList{axis})
+        return std::to_string(most);
+    return axes.hint(axis) == "B" ? "64" : "512";
+  };
   std::set<std::string> told;
   for (size_t i = 0; i < axisOrder.size(); ++i) {
     int axis = axisOrder[i];

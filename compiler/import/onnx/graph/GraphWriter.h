@@ -69,8 +69,6 @@ private:
   std::string dims();
   /// Writes the operations of a range.
   void writeRange(size_t begin, size_t end, SpecScope &scope);
-  /// The bound of a size that is only known when running.
-  std::string boundOf(int axis);
 
   //===-- WriteOperations.cpp -----------------------------------------------------------------===//
   /// Writes an operation, in a line of its own where it needs one.
@@ -91,6 +89,8 @@ private:
   Written writtenPart(const Operation &operation, SpecScope &scope);
   /// Rotary positions.
   Written writtenRotary(const Operation &operation, SpecScope &scope);
+  /// A result of a scan (WriteRecurrent.cpp).
+  std::optional<Written> writtenRecurrent(const Operation &operation, SpecScope &scope);
   /// A value with these axes last, each by itself.
   Written ending(int value, llvm::ArrayRef<int> last, SpecScope &scope);
   /// A reduction along axes.
@@ -161,8 +161,9 @@ private:
   std::map<std::string, std::string> scores;
   std::set<int> bound;
   std::string blocks;
-  std::vector<OnnxOrigin> &origins;   ///< of each line that names a value
-  std::vector<std::string> caches;    ///< of each attention that pushes, by the order of writing
+  std::vector<OnnxOrigin> &origins; ///< of each line that names a value
+  std::vector<std::string> caches;  ///< of each attention that pushes, by the order of writing
+  std::map<const GraphNode *, std::string> scans; ///< what the results of each scan are called
   std::string cachedKeys;             ///< the axis of what caches hold; empty where there is none
   int cachedAxis = -1;                ///< the axis of what is pushed
   const GraphNode *current = nullptr; ///< whose operation is written

@@ -57,7 +57,8 @@ void Matcher::refuse(const GraphNode &node, const Twine &why) {
 }
 
 void Matcher::match(GraphNode &node) {
-  if (!node.problem.empty() || node.outputs.front() < 0)
+  bool isRecurrent = node.type() == "LSTM" || node.type() == "GRU" || node.type() == "RNN";
+  if (!node.problem.empty() || (node.outputs.front() < 0 && !isRecurrent))
     return refuse(node, node.problem.empty() ? "its first output is left out" : node.problem);
   bool isComplete =
       all_of(node.inputs, [&](int value) { return value < 0 || graph[value].sizes.has_value(); });
@@ -73,9 +74,9 @@ void Matcher::match(GraphNode &node) {
       &Matcher::matchAttention,  &Matcher::matchAttentionNode, &Matcher::matchRotary,
       &Matcher::matchRotaryNode, &Matcher::matchNorm,          &Matcher::matchNormNode,
       &Matcher::matchLinear,     &Matcher::matchGemm,          &Matcher::matchGelu,
-      &Matcher::matchSilu,       &Matcher::matchConvolution,   &Matcher::matchView,
-      &Matcher::matchPart,       &Matcher::matchGather,        &Matcher::matchOther,
-      &Matcher::matchFormula};
+      &Matcher::matchSilu,       &Matcher::matchRecurrent,     &Matcher::matchConvolution,
+      &Matcher::matchView,       &Matcher::matchPart,          &Matcher::matchGather,
+      &Matcher::matchOther,      &Matcher::matchFormula};
   size_t refused = misfits.size();
   for (Pattern pattern : patterns)
     if ((this->*pattern)(node) || misfits.size() > refused)

@@ -42,6 +42,8 @@ private:
   bool matchGelu(const GraphNode &node);
   /// x * sigmoid(x).
   bool matchSilu(const GraphNode &node);
+  /// LSTM, GRU, RNN (MatchRecurrent.cpp).
+  bool matchRecurrent(const GraphNode &node);
   /// Conv.
   bool matchConvolution(const GraphNode &node);
 

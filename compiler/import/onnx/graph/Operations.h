@@ -24,6 +24,7 @@ enum class OperationKind {
   Slice,     ///< of the axis `integers[0]`, `integers[2]` elements from `integers[1]` on
   Concat,    ///< along the axis `integers[0]`
   Rotary,    ///< pairs of features turned by angles
+  Recurrent, ///< a scan of a cell: the result `integers[0]` of the node
   Attend,    ///< queries [..., T, E], keys [..., E, S], values [..., S, F]
 };
 
@@ -61,6 +62,7 @@ struct Operation {
   llvm::SmallVector<int64_t, 6> integers;
   bool keeps = false;
   Weight weight, bias;
+  Weight recurrent; ///< of the states of a cell
   double eps = 0, scale = 1, cap = 0;
   bool isRms = false, isCausal = false, isInterleaved = false;
   bool isCached = false; ///< keys and values are pushed to the cache

@@ -96,6 +96,33 @@ bool Axes::placeEmbedding(const Operation &operation, Layout &result) {
   return owned[operation.output].size() == 3;
 }
 
+bool Axes::placeRecurrent(const Operation &operation, Layout &result) {
+  const Layout x = layout(operation.inputs[0]);
+  bool isBatchFirst = operation.node->integer("layout", 0);
+  AxisList steps = x.places[isBatchFirst ? 1 : 0], rows = x.places[isBatchFirst ? 0 : 1];
+  auto [found, isNew] = states.try_emplace(operation.node, -1);
+  if (isNew)
+    found->second = add(graph[operation.recurrent.value].sizes->back(), "U");
+  AxisList state = {found->second};
+  setHint(steps, "T");
+  for (int given : ArrayRef(operation.inputs).drop_front()) {
+    const Layout own = layout(given);
+    AxisList batch = own.places[isBatchFirst ? 0 : 1];
+    if (!join(rows, batch) || !unify(state, own.places[2]))
+      return false;
+  }
+  AxisList one;
+  bool isAll = operation.integers[0] == 0;
+  if (isBatchFirst)
+    result.places = isAll ? SmallVector<AxisList, 4>{rows, steps, one, state}
+                          : SmallVector<AxisList, 4>{rows, one, state};
+  else
+    result.places = isAll ? SmallVector<AxisList, 4>{steps, one, rows, state}
+                          : SmallVector<AxisList, 4>{one, rows, state};
+  owned[operation.output] = {steps, x.places[2], state};
+  return true;
+}
+
 bool Axes::placeConcat(const Operation &operation, Layout &result) {
   const Sizes &after = *graph[operation.output].sizes;
   auto along = static_cast<size_t>(operation.integers[0]);
@@ -280,6 +307,9 @@ bool Axes::place(const Operation &operation) {
     break;
   case OperationKind::Concat:
     isRight = placeConcat(operation, result);
+    break;
+  case OperationKind::Recurrent:
+    isRight = placeRecurrent(operation, result);
     break;
   case OperationKind::Attend:
     isRight = placeAttend(operation, result);

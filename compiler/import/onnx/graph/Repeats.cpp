@@ -64,7 +64,7 @@ std::optional<std::string> layerPattern(ArrayRef<StringRef> names) {
 
 SmallVector<int, 4> weightsOf(const Operation &operation) {
   SmallVector<int, 4> weights;
-  for (int value : {operation.weight.value, operation.bias.value})
+  for (int value : {operation.weight.value, operation.bias.value, operation.recurrent.value})
     if (value >= 0)
       weights.push_back(value);
   return weights;
@@ -162,6 +162,8 @@ size_t Search::signatureOf(const Operation &operation) const {
     sizes(weight);
   for (const ScoreTerm &term : operation.terms)
     os << term.factor << term.isCondition << term.keepsWhere << term.fill << term.isTensor << '|';
+  if (operation.kind == OperationKind::Recurrent)
+    os << operation.output; // layers of which are written one by one
   sizes(operation.output);
   return hash_value(text);
 }

@@ -271,6 +271,8 @@ std::optional<Written> GraphWriter::written(const Operation &operation, SpecScop
     return writtenAttend(operation, scope);
   case OperationKind::Rotary:
     return writtenRotary(operation, scope);
+  case OperationKind::Recurrent:
+    return writtenRecurrent(operation, scope);
   default:
     break;
   }
