@@ -31,8 +31,9 @@ using TensorLoader = std::function<llvm::Expected<std::string>(llvm::StringRef n
 
 /// What an importer of ONNX files needs beside the file.
 struct OnnxSource {
-  std::string weights; ///< where the spec says that its weights are; empty: it says nothing
-  TensorLoader load;   ///< may be null: nothing is read but the file
+  std::string weights;        ///< where the spec says that its weights are; empty: it says nothing
+  TensorLoader load;          ///< may be null: nothing is read but the file
+  std::vector<int64_t> stops; ///< the tokens that end a text, by the config beside the file
 };
 
 /// A line of a spec before it was formatted, and the node of the graph that it is of.

@@ -20,6 +20,28 @@ static bool mayHoldTokenizer(const char *path) {
                                     file.read(0, 4, magic) && memcmp(magic, "GGUF", 4) == 0);
 }
 
+/// The folder of an ONNX file's tokenizer: that of the file, or the one around it, as published
+/// folders hold `onnx/model.onnx` beside `tokenizer.json`. False where the file is another.
+static bool folderOfOnnx(const char *path, Text &folder) {
+  size_t length = strlen(path);
+  if (length < 5 || strcmp(path + length - 5, ".onnx") != 0)
+    return false;
+  const char *slash = strrchr(path, '/');
+  Text own;
+  own.append("%.*s", slash ? int(slash - path) : 1, slash ? path : ".");
+  for (const char *name : {"tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"}) {
+    Text file;
+    file.append("%s/%s", own.c_str(), name);
+    struct stat found;
+    if (!file.failed() && stat(file.c_str(), &found) == 0) {
+      folder.append("%s", own.c_str());
+      return !folder.failed();
+    }
+  }
+  folder.append("%s/..", own.c_str());
+  return !folder.failed() && !own.failed();
+}
+
 attn_status attn::openTokenizer(const Command &command, const attn_abi_model &tables,
                                 const char *option, attn_tokenizer **tokenizer, Error &error) {
   const char *path = command.tokenizer;
@@ -31,6 +53,9 @@ attn_status attn::openTokenizer(const Command &command, const attn_abi_model &ta
   } else {
     if (!path && command.weights && mayHoldTokenizer(command.weights))
       path = command.weights;
+    Text folder;
+    if (!path && command.weights && folderOfOnnx(command.weights, folder))
+      path = folder.c_str();
     if (!path) {
       error.set(ATTN_INVALID_ARGUMENT, "U0003", "`%s` needs a tokenizer", option);
       error.help("pass `--tokenizer FILE` (tokenizer.json, vocab.txt, a .model of SentencePiece, "

@@ -92,6 +92,7 @@ struct OnnxGraph {
   std::vector<OnnxValue> pasts;      ///< inputs that a cache is in the place of, of length 0
   std::vector<std::string> assumed;  ///< what other inputs have become because of it
   int64_t capacity = 0;              ///< of the cache; 0: there is none
+  std::vector<int64_t> stops;        ///< the tokens that end a text
 };
 
 /// Reads a file's bytes, whatever they are.

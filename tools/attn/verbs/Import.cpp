@@ -11,6 +11,8 @@
 #include "tools/attn/support/Report.h"
 #include "tools/attn/support/RuntimeErrors.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <filesystem>
@@ -168,6 +170,37 @@ static int runImportFolder(const opt::InputArgList &args, StringRef path) {
   return writeImported(args, path, std::move(*folder));
 }
 
+/// The tokens that end a text, by the configs beside an ONNX file or around its folder.
+static std::vector<int64_t> endTokens(StringRef path) {
+  SmallString<256> folder(path);
+  sys::path::remove_filename(folder);
+  for (StringRef around : {".", ".."})
+    for (StringRef name : {"generation_config.json", "config.json"}) {
+      SmallString<256> file(folder);
+      sys::path::append(file, around, name);
+      auto buffer = MemoryBuffer::getFile(file);
+      if (!buffer)
+        continue;
+      Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+      if (!value) {
+        consumeError(value.takeError());
+        continue;
+      }
+      const json::Object *object = value->getAsObject();
+      const json::Value *tokens = object ? object->get("eos_token_id") : nullptr;
+      std::vector<int64_t> found;
+      if (auto one = tokens ? tokens->getAsInteger() : std::nullopt)
+        found.push_back(*one);
+      if (const json::Array *list = tokens ? tokens->getAsArray() : nullptr)
+        for (const json::Value &token : *list)
+          if (auto number = token.getAsInteger())
+            found.push_back(*number);
+      if (!found.empty())
+        return found;
+    }
+  return {};
+}
+
 /// `attn import` of an ONNX file, whose initializers are the weights of what is written.
 static int runImportOnnx(const opt::InputArgList &args, StringRef path,
                          const StringMap<int64_t> &sizes) {
@@ -181,6 +214,7 @@ static int runImportOnnx(const opt::InputArgList &args, StringRef path,
   bool isNamed = path.ends_with(".onnx"); // by which its weights are known to be in it
   if (isNamed)
     source.weights = pathFrom(args.getLastArgValue(OPT_o, "-"), path);
+  source.stops = endTokens(path);
   source.load = [&](StringRef name) -> Expected<std::string> {
     std::string bytes;
     if (std::string problem = readOnnxTensor(path.str(), name.str(), bytes); !problem.empty())
@@ -195,6 +229,54 @@ static int runImportOnnx(const opt::InputArgList &args, StringRef path,
   return writeOutput(args.getLastArgValue(OPT_o, "-"), spec->text);
 }
 
+/// The ONNX file of a folder that has no other weights: in `onnx`, as published, or in the folder
+/// itself. Empty where there is none, or where several could be meant, which `found` names.
+static std::string onnxOf(StringRef folder, std::vector<std::string> &found) {
+  auto filesIn = [](StringRef path, StringRef suffix) {
+    std::error_code problem;
+    std::vector<std::string> names;
+    for (sys::fs::directory_iterator at(path, problem), end; at != end && !problem;
+         at.increment(problem))
+      if (StringRef(at->path()).ends_with(suffix))
+        names.push_back(at->path());
+    sort(names);
+    return names;
+  };
+  if (!filesIn(folder, ".safetensors").empty())
+    return "";
+  SmallString<256> inside(folder);
+  sys::path::append(inside, "onnx");
+  for (StringRef path : {StringRef(inside), folder}) {
+    std::vector<std::string> names = filesIn(path, ".onnx");
+    // Of the same model in several precisions the whole one; both forms of a decoder in one.
+    for (StringRef usual :
+         {"model.onnx", "decoder_model_merged.onnx", "decoder_with_past_model.onnx"})
+      for (const std::string &name : names)
+        if (sys::path::filename(name) == usual &&
+            none_of(names, [](StringRef other) { return other.ends_with("encoder_model.onnx"); }))
+          return name;
+    found.insert(found.end(), names.begin(), names.end());
+  }
+  return found.size() == 1 ? found.front() : "";
+}
+
+/// `attn import` of a folder: of safetensors, or of an ONNX file.
+static int runImportDirectory(const opt::InputArgList &args, StringRef path,
+                              const StringMap<int64_t> &sizes) {
+  std::vector<std::string> found;
+  std::string onnx = onnxOf(path, found);
+  if (!onnx.empty())
+    return runImportOnnx(args, onnx, sizes);
+  if (found.empty())
+    return runImportFolder(args, path);
+  std::string names;
+  for (const std::string &name : found)
+    names += (names.empty() ? "`" : ", `") + name + "`";
+  return fail(BadInput,
+              "`" + path + "` has several ONNX files, none of which is the whole model: " + names,
+              "import one of them");
+}
+
 int runImport(const opt::InputArgList &args) {
   StringRef path = onlyFile(args, "checkpoint or ONNX file");
   if (path.empty())
@@ -203,7 +285,7 @@ int runImport(const opt::InputArgList &args) {
   if (int code = readSizes(args, sizes))
     return code;
   if (path != "-" && sys::fs::is_directory(path))
-    return runImportFolder(args, path);
+    return runImportDirectory(args, path, sizes);
   CheckpointKind kind = path == "-" ? CheckpointKind::Other : kindOfCheckpoint(path.str());
   if (kind == CheckpointKind::Gguf || kind == CheckpointKind::Llama2)
     return runImportFile(args, path, kind);

@@ -229,6 +229,17 @@ void GraphWriter::writeInputs(SpecScope &entry) {
   }
 }
 
+/// The tokens that end a text, of those that there are scores for.
+static std::string stopText(const Graph &graph) {
+  std::string text;
+  size_t count = 0;
+  int64_t most = graph[graph.outputs.front()].sizes->back().whole();
+  for (int64_t token : graph.file->stops)
+    if (token >= 0 && token < most && ++count)
+      text += (text.empty() ? "" : ", ") + std::to_string(token);
+  return text.empty() ? "" : ", stop = " + (count > 1 ? "(" + text + ")" : text);
+}
+
 void GraphWriter::writeEntry(SpecScope &entry, raw_ostream &os) {
   std::string parameters, results, returned;
   for (int input : graph.inputs)
@@ -264,7 +275,7 @@ void GraphWriter::writeEntry(SpecScope &entry, raw_ostream &os) {
     os << "entry prefill = forward last " << axisName(cachedAxis) << "\nentry decode = forward["
        << axisName(cachedAxis) << ": 1] last " << axisName(cachedAxis)
        << "\nentry generate = unfold(prefill, decode, limit = "
-       << std::clamp<int64_t>(graph.file->capacity / 2, 1, 256) << ")\n";
+       << std::clamp<int64_t>(graph.file->capacity / 2, 1, 256) << stopText(graph) << ")\n";
 }
 
 /// What sizes are for, in the order in which they are listed.

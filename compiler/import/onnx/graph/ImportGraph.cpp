@@ -53,6 +53,7 @@ static Expected<OnnxSpec> importGraph(OnnxGraph &file, StringMap<int64_t> sizes,
     return importError(file.opset == 0 ? "the model does not say which opset it uses"
                                        : "the model uses opset " + Twine(file.opset),
                        "opsets from 7 to 25 are read");
+  file.stops = source.stops;
   // Of a decoder in both forms, the one that takes past keys and values.
   for (const OnnxValue &input : file.inputs)
     if (input.name == "use_cache_branch" && sizes.try_emplace(input.name, 1).second)
