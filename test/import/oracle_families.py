@@ -58,6 +58,27 @@ def decoder(model):
     return [({"scores": model(input_ids=tensor(IDS), use_cache=False).logits}, "scores", {"ids": IDS})]
 
 
+def in_double(how):
+    """Of a class that fills in numbers of torch's default type."""
+    def call(model):
+        torch.set_default_dtype(torch.float64)
+        try:
+            return how(model)
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+    return call
+
+
+def fused(how):
+    """By torch's own attention: Falcon's class adds the slopes of ALiBi twice where it attends by itself."""
+    def call(model):
+        model.config._attn_implementation = "sdpa"
+        return how(model)
+
+    return call
+
+
 def encoder(entry, segments=False, **fields):
     """What each result is called in the library; without any, `scores` are its logits."""
     def call(model):
@@ -291,6 +312,27 @@ FAMILIES |= {  # ViT's relatives, and the towers of CLIP and SigLIP
     "siglip_text_model": ("SiglipTextModel", READ, tower),
 }
 
+GPT = dict(vocab_size=TOKENS, n_embd=32, n_head=4, n_layer=2, n_positions=64, bos_token_id=1, eos_token_id=2)
+FAIR = dict(vocab_size=TOKENS, max_position_embeddings=64, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+BLOOM = dict(vocab_size=TOKENS, hidden_size=32, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=2)
+FALCON = dict(vocab_size=TOKENS, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=64, bos_token_id=1, eos_token_id=2)
+FAMILIES |= {  # GPT's relatives
+    "openai-gpt": ("OpenAIGPTLMHeadModel", GPT, decoder),
+    "ctrl": ("CTRLLMHeadModel", {**GPT, "dff": 48}, decoder),
+    "gpt_bigcode": ("GPTBigCodeForCausalLM", GPT, decoder),
+    "gpt_neo": ("GPTNeoForCausalLM", dict(vocab_size=TOKENS, hidden_size=32, num_heads=4, num_layers=2, attention_types=[[["global", "local"], 1]],
+                                          window_size=5, max_position_embeddings=64, bos_token_id=1, eos_token_id=2), decoder),
+    "gptj": ("GPTJForCausalLM", {**GPT, "rotary_dim": 4}, decoder),
+    "codegen": ("CodeGenForCausalLM", {**GPT, "n_head": 8, "n_embd": 64, "rotary_dim": 4}, decoder),
+    "xglm": ("XGLMForCausalLM", {**FAIR, "d_model": 32, "attention_heads": 4, "num_layers": 2, "ffn_dim": 48}, in_double(decoder)),
+    "biogpt": ("BioGptForCausalLM", {**FAIR, "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 48}, decoder),
+    "bloom": ("BloomForCausalLM", BLOOM, decoder),
+    "falcon": ("FalconForCausalLM", FALCON, fused(decoder)),
+    "mpt": ("MptForCausalLM", dict(vocab_size=TOKENS, d_model=32, n_heads=4, n_layers=2, max_seq_len=64), decoder),
+    "persimmon": ("PersimmonForCausalLM", dict(vocab_size=TOKENS, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+                                               max_position_embeddings=64, bos_token_id=1, eos_token_id=2), decoder),
+}
+
 MODERN, TROCR = FAMILIES["modernbert"][1], FAMILIES["vision-encoder-decoder"]
 # Other heads of these families, which differ behind the last layer.
 HEADS = {
@@ -336,6 +378,17 @@ HEADS = {
     "deberta-v2, own maps": ("DebertaV2Model", {**DEBERTA, "pos_att_type": ["c2p", "p2c"], "position_biased_input": True, "type_vocab_size": 2,
                                                 "embedding_size": 24}, encoder("encode", segments=True, hidden="last_hidden_state")),
     "deberta-v2, convolved": ("DebertaV2ForMaskedLM", {**DEBERTA3, "conv_kernel_size": 3, "conv_act": "gelu", "legacy": False}, encoder("fill")),
+    "gpt_bigcode, by heads": ("GPTBigCodeForCausalLM", {**GPT, "multi_query": False}, decoder),
+    "gpt_neo, local": ("GPTNeoModel", {**FAMILIES["gpt_neo"][1], "attention_types": [[["local"], 2]]}, states),
+    "bloom, 6 heads": ("BloomModel", {**BLOOM, "hidden_size": 48, "n_head": 6}, states),
+    "mpt, 6 heads": ("MptForCausalLM", {**FAMILIES["mpt"][1], "d_model": 48, "n_heads": 6,
+                                        "attn_config": {"clip_qkv": 0.7, "softmax_scale": 0.3}}, decoder),
+    "falcon, 40b": ("FalconForCausalLM", {**FALCON, "new_decoder_architecture": True, "num_kv_heads": 2, "bias": True}, decoder),
+    "falcon, 11b": ("FalconForCausalLM", {**FALCON, "new_decoder_architecture": True, "num_kv_heads": 2, "num_ln_in_parallel_attn": 1}, decoder),
+    "falcon, rw": ("FalconForCausalLM", {**FALCON, "alibi": True, "multi_query": False, "parallel_attn": False, "bias": True}, fused(decoder)),
+    "persimmon, no norms": ("PersimmonModel", {**FAMILIES["persimmon"][1], "qk_layernorm": False}, states),
+    "xglm, states": ("XGLMModel", FAMILIES["xglm"][1], in_double(states)),
+    "openai-gpt, states": ("OpenAIGPTModel", GPT, states),
     "t5, encoder": ("T5EncoderModel", FAMILIES["t5"][1], encoder("encode", hidden="last_hidden_state")),
     "umt5, encoder": ("UMT5EncoderModel", FAMILIES["t5"][1], encoder("encode", hidden="last_hidden_state")),
     "dinov2_with_registers, classes": ("Dinov2WithRegistersForImageClassification", {**DINO, "num_labels": 5}, viewer("classify")),
