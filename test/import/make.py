@@ -13,6 +13,7 @@ import sys
 import numpy as np
 
 from decoders import decoder_shapes
+from gpts import gpt_shapes
 from relatives import deberta_shapes, dinov3_shapes, kin_shapes
 from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
                     opt_shapes, sam_shapes, swin_shapes, t5_encoder_shapes, t5_shapes, timm_shapes, tower_shapes, trocr_shapes, vit_shapes)
@@ -245,6 +246,41 @@ FAMILIES = {
     "distilbert-fill": (dict(model_type="distilbert", architectures=["DistilBertForMaskedLM"], dim=48, n_heads=6, n_layers=2, hidden_dim=80,
                              vocab_size=97, max_position_embeddings=40, activation="gelu"), bert_shapes, {}),
 }
+
+# Relatives of GPT.
+GPT = dict(n_embd=48, n_head=6, n_layer=2, n_positions=64, vocab_size=97, layer_norm_epsilon=1e-5, eos_token_id=5)
+FALCON = dict(model_type="falcon", architectures=["FalconForCausalLM"], hidden_size=48, num_attention_heads=6, num_hidden_layers=2, vocab_size=97,
+              max_position_embeddings=64, layer_norm_epsilon=1e-5, activation="gelu", rope_theta=5000.0, eos_token_id=11)
+FAIR = dict(vocab_size=97, max_position_embeddings=64, eos_token_id=2, scale_embedding=True)
+GPTS = {
+    "openai-gpt": dict(GPT, model_type="openai-gpt", architectures=["OpenAIGPTLMHeadModel"], afn="gelu"),
+    "starcoder": dict(GPT, model_type="gpt_bigcode", architectures=["GPTBigCodeForCausalLM"], multi_query=True, activation_function="gelu_pytorch_tanh"),
+    "bigcode-heads": dict(GPT, model_type="gpt_bigcode", architectures=["GPTBigCodeForCausalLM"], multi_query=False, activation_function="gelu",
+                          n_inner=80),
+    "gpt-neo": dict(model_type="gpt_neo", architectures=["GPTNeoForCausalLM"], hidden_size=48, num_heads=6, num_layers=3, vocab_size=97, window_size=4,
+                    attention_types=[[["global", "local"], 1], [["local"], 1]], max_position_embeddings=64, layer_norm_epsilon=1e-5, eos_token_id=5,
+                    activation_function="gelu_new"),
+    "gpt-j": dict(GPT, model_type="gptj", architectures=["GPTJForCausalLM"], rotary_dim=4, activation_function="gelu_new", tie_word_embeddings=False),
+    "codegen": dict(GPT, model_type="codegen", architectures=["CodeGenForCausalLM"], n_embd=64, n_head=8, rotary_dim=6, activation_function="gelu_new",
+                    tie_word_embeddings=False),
+    "ctrl": {**GPT, "model_type": "ctrl", "architectures": ["CTRLLMHeadModel"], "dff": 80, "layer_norm_epsilon": 1e-6},
+    "xglm": dict(FAIR, model_type="xglm", architectures=["XGLMForCausalLM"], d_model=48, attention_heads=6, num_layers=2, ffn_dim=80,
+                 activation_function="gelu"),
+    "biogpt": dict(FAIR, model_type="biogpt", architectures=["BioGptForCausalLM"], hidden_size=48, num_attention_heads=6, num_hidden_layers=2,
+                   intermediate_size=80, hidden_act="gelu", layer_norm_eps=1e-12),
+    "bloom": dict(model_type="bloom", architectures=["BloomForCausalLM"], n_embed=48, hidden_size=48, n_head=6, n_layer=2, vocab_size=97,
+                  layer_norm_epsilon=1e-5, eos_token_id=2),
+    "falcon-7b": dict(FALCON, multi_query=True, parallel_attn=True, alibi=False, bias=False, new_decoder_architecture=False),
+    "falcon-40b": dict(FALCON, new_decoder_architecture=True, num_kv_heads=2, tie_word_embeddings=False),
+    "falcon-11b": dict(FALCON, new_decoder_architecture=True, num_kv_heads=3, num_ln_in_parallel_attn=1),
+    "falcon-rw": dict(FALCON, alibi=True, multi_query=False, parallel_attn=False, bias=True),
+    "mpt": dict(model_type="mpt", architectures=["MptForCausalLM"], d_model=48, n_heads=6, n_layers=2, max_seq_len=64, vocab_size=97,
+                layer_norm_epsilon=1e-5, attn_config=dict(clip_qkv=0.8, softmax_scale=0.25, alibi=True)),
+    "persimmon": dict(model_type="persimmon", architectures=["PersimmonForCausalLM"], hidden_size=48, num_attention_heads=6, num_hidden_layers=2,
+                      intermediate_size=80, vocab_size=97, max_position_embeddings=64, layer_norm_eps=1e-5, hidden_act="relu2", qk_layernorm=True,
+                      rope_theta=25000.0, eos_token_id=2),
+}
+FAMILIES |= {name: (config, gpt_shapes, {}) for name, config in GPTS.items()}
 
 # Relatives of these families.
 ROBERTA = {"type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Configs of Llama's relatives as they were published, for published.py: the model, its config, and how many parameters it is known to have."""
+"""Configs of Llama's and GPT's relatives as they were published, for published.py: the model, its config, and how many parameters it is known to have."""
 from decoders import decoder_shapes
+from gpts import gpt_shapes
 
 
 def config(model_type, architecture, width, layers, heads, groups, hidden, vocabulary, positions, **more):
@@ -87,4 +88,67 @@ DECODERS = {
         rope_scaling=None, rope_theta=50000, rotary_pct=1.0, sliding_window=4096, sliding_window_pattern=4, use_embedding_sharing=True,
         use_gated_activation=True, use_parallel_block=True, use_parallel_embedding=True, tie_word_embeddings=True), 8028033024),
 }
+# Relatives of GPT. Of Falcon and XGLM without what is tied or computed.
+GPT = dict(attn_pdrop=0.1, embd_pdrop=0.1, resid_pdrop=0.1, initializer_range=0.02, layer_norm_epsilon=1e-5, summary_activation=None,
+           summary_first_dropout=0.1, summary_proj_to_labels=True, summary_type="cls_index", summary_use_proj=True)
+FALCON = dict(architectures=["FalconForCausalLM"], model_type="falcon", alibi=False, attention_dropout=0.0, bias=False, bos_token_id=11,
+              eos_token_id=11, hidden_dropout=0.0, initializer_range=0.02, layer_norm_epsilon=1e-5, multi_query=True, parallel_attn=True,
+              vocab_size=65024)
+GPTS = {
+    "openai-community/openai-gpt": (dict(
+        GPT, architectures=["OpenAIGPTLMHeadModel"], model_type="openai-gpt", afn="gelu", n_ctx=512, n_embd=768, n_head=12, n_layer=12,
+        n_positions=512, n_special=0, predict_special_tokens=True, vocab_size=40478), 116534784),
+    "Salesforce/ctrl": (dict(
+        {**GPT, "layer_norm_epsilon": 1e-6}, architectures=["CTRLLMHeadModel"], model_type="ctrl", dff=8192, n_ctx=512, n_embd=1280, n_head=16, n_layer=48,
+        n_positions=50000, from_tf=False, vocab_size=246534), 1637964550),
+    "bigcode/starcoderbase-1b": (dict(
+        architectures=["GPTBigCodeForCausalLM"], model_type="gpt_bigcode", activation_function="gelu", attention_softmax_in_fp32=True,
+        attn_pdrop=0.1, embd_pdrop=0.1, eos_token_id=0, inference_runner=0, initializer_range=0.02, layer_norm_epsilon=1e-5, max_batch_size=None,
+        max_sequence_length=None, multi_query=True, n_embd=2048, n_head=16, n_inner=8192, n_layer=24, n_positions=8192, pad_key_length=True,
+        pre_allocate_kv_cache=False, resid_pdrop=0.1, scale_attention_softmax_in_fp32=True, scale_attn_weights=True,
+        summary_activation=None, summary_first_dropout=0.1, summary_proj_to_labels=True, summary_type="cls_index", summary_use_proj=True,
+        validate_runner_input=True, vocab_size=49152), 1137207296),
+    "EleutherAI/gpt-neo-125m": (dict(
+        architectures=["GPTNeoForCausalLM"], model_type="gpt_neo", activation_function="gelu_new", attention_dropout=0,
+        attention_layers=["global", "local"] * 6, attention_types=[[["global", "local"], 6]], embed_dropout=0, gradient_checkpointing=False,
+        hidden_size=768, initializer_range=0.02, intermediate_size=None, layer_norm_epsilon=1e-5, max_position_embeddings=2048, num_heads=12,
+        num_layers=12, resid_dropout=0, vocab_size=50257, window_size=256), 125198592),
+    "EleutherAI/gpt-j-6b": (dict(
+        GPT, architectures=["GPTJForCausalLM"], model_type="gptj", activation_function="gelu_new", n_embd=4096, n_head=16, n_inner=None, n_layer=28,
+        n_positions=2048, rotary=True, rotary_dim=64, scale_attn_weights=True, tie_word_embeddings=False, gradient_checkpointing=False,
+        vocab_size=50400), 6050882784),
+    "Salesforce/codegen-350M-mono": (dict(
+        GPT, architectures=["CodeGenForCausalLM"], model_type="codegen", activation_function="gelu_new", n_ctx=2048, n_embd=1024, n_head=16,
+        n_inner=None, n_layer=20, n_positions=2048, rotary_dim=32, scale_attn_weights=True, tie_word_embeddings=False, vocab_size=51200), 356712448),
+    "facebook/xglm-564M": (dict(
+        architectures=["XGLMForCausalLM"], model_type="xglm", activation_dropout=0, activation_function="gelu", attention_dropout=0.1,
+        attention_heads=16, d_model=1024, decoder_start_token_id=2, dropout=0.1, ffn_dim=4096, init_std=0.02, layerdrop=0.0,
+        max_position_embeddings=2048, num_layers=24, scale_embedding=True, vocab_size=256008), 564463616),
+    "microsoft/biogpt": (dict(
+        architectures=["BioGptForCausalLM"], model_type="biogpt", activation_dropout=0.0, attention_probs_dropout_prob=0.1, hidden_act="gelu",
+        hidden_dropout_prob=0.1, hidden_size=1024, initializer_range=0.02, intermediate_size=4096, layer_norm_eps=1e-12, layerdrop=0.0,
+        max_position_embeddings=1024, num_attention_heads=16, num_hidden_layers=24, scale_embedding=True, vocab_size=42384), 346763264),
+    "bigscience/bloom-560m": (dict(
+        architectures=["BloomForCausalLM"], model_type="bloom", apply_residual_connection_post_layernorm=False, attention_dropout=0.0,
+        attention_softmax_in_fp32=True, bias_dropout_fusion=True, hidden_dropout=0.0, initializer_range=0.02, layer_norm_epsilon=1e-5,
+        masked_softmax_fusion=True, n_embed=1024, n_inner=None, n_layer=24, num_attention_heads=16, offset_alibi=100, pretraining_tp=1,
+        skip_bias_add=True, skip_bias_add_qkv=False, vocab_size=250880), 559214592),
+    "tiiuae/falcon-7b": (dict(FALCON, hidden_size=4544, new_decoder_architecture=False, num_attention_heads=71, num_hidden_layers=32), 6921720704),
+    "tiiuae/falcon-40b": (dict(FALCON, hidden_size=8192, new_decoder_architecture=True, num_attention_heads=128, num_hidden_layers=60,
+                               num_kv_heads=8), 41303293952),
+    "tiiuae/falcon-rw-1b": (dict(FALCON, alibi=True, bias=True, hidden_size=2048, multi_query=False, new_decoder_architecture=False,
+                                 num_attention_heads=32, num_hidden_layers=24, parallel_attn=False, vocab_size=50304), 1311625216),
+    "mosaicml/mpt-7b": (dict(
+        architectures=["MptForCausalLM"], model_type="mpt", d_model=4096, emb_pdrop=0, embedding_fraction=1.0, expansion_ratio=4, init_device="cpu",
+        learned_pos_emb=True, logit_scale=None, max_seq_len=2048, n_heads=32, n_layers=32, no_bias=True, norm_type="low_precision_layernorm",
+        resid_pdrop=0, use_cache=False, verbose=0, vocab_size=50432, init_config=dict(name="kaiming_normal_", verbose=0),
+        attn_config=dict(alibi=True, alibi_bias_max=8, attn_impl="torch", attn_pdrop=0, attn_type="multihead_attention", clip_qkv=None,
+                         attn_uses_sequence_id=False, prefix_lm=False, qk_ln=False, softmax_scale=None)), 6649286656),
+    "adept/persimmon-8b-base": (dict(
+        architectures=["PersimmonForCausalLM"], model_type="persimmon", attention_dropout=0.0, hidden_act="relu2", hidden_dropout=0.0,
+        hidden_size=4096, initializer_range=0.02, intermediate_size=16384, layer_norm_eps=1e-5, max_position_embeddings=16384,
+        num_attention_heads=64, num_hidden_layers=36, num_key_value_heads=64, partial_rotary_factor=0.5, qk_layernorm=True, rope_scaling=None,
+        rope_theta=25000.0, tie_word_embeddings=False, vocab_size=262144), 9397175296),
+}
 PUBLISHED_DECODERS = {model: (config, decoder_shapes, count) for model, (config, count) in DECODERS.items()}
+PUBLISHED_DECODERS |= {model: (config, gpt_shapes, count) for model, (config, count) in GPTS.items()}

@@ -31,7 +31,7 @@ struct Family {
   void (*write)(FamilyWriter &writer);
 };
 
-// Each source in families/ defines one: Gpt2.cpp `familyGpt2`.
+// Each source in families/ defines one: Gpt.cpp `familyGpt`.
 #define ATTN_FAMILY(name) extern const Family family##name;
 #include "compiler/import/Families.inc"
 #undef ATTN_FAMILY

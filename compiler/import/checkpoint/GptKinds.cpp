@@ -177,27 +177,27 @@ static std::vector<GptKind> earlyGpts() {
           .withNames(firstNames)
           .withKeys(ofWords("n_embd", "n_head", "n_layer", "n_positions", "", "afn",
                             "layer_norm_epsilon")),
-      GptKind("gpt2", "GPT2").with(Conv1d | ScaledIfSaid | ScaledByLayer),
+      GptKind("gpt2", "GPT2").with(Conv1d | ScaledIfSaid | ScaledByLayer | FourTimes),
       GptKind("gpt_bigcode", "GPTBigCode")
-          .with(ScaledIfSaid)
+          .with(ScaledIfSaid | FourTimes)
           .withMaps(Packing::OneKey, "attn.c_attn")
           .withAct("gelu_pytorch_tanh"),
       GptKind("gpt_neo", "GPTNeo")
-          .with(Unscaled | LocalLayers)
+          .with(Unscaled | LocalLayers | FourTimes)
           .withNames(neoNames)
           .withMaps(Packing::Apart, "attn.attention.*_proj")
           .withKeys(ofWords("hidden_size", "num_heads", "num_layers", "max_position_embeddings",
                             "intermediate_size", "activation_function", "layer_norm_epsilon"))
           .withBiases(hasNone),
       GptKind("gptj", "GPTJ")
-          .with(Beside | TokenBias)
+          .with(Beside | TokenBias | FourTimes)
           .withNames(jNames)
           .withPlaces(Where::TurnedNeighbours)
           .withMaps(Packing::Apart, "attn.*_proj")
           .withBiases(hasNone, hasNone)
           .withHead(false),
       GptKind("codegen", "CodeGen")
-          .with(Beside | TokenBias)
+          .with(Beside | TokenBias | FourTimes)
           .withNames(jNames)
           .withPlaces(Where::TurnedNeighbours)
           .withMaps(Packing::ByQuarter, "attn.qkv_proj")
@@ -265,14 +265,14 @@ static std::vector<GptKind> laterGpts() {
           .withNames(megatronNames)
           .withPlaces(Where::Slopes)
           .withMaps(Packing::ByHead, "self_attention.query_key_value")
-          .withKeys(ofWords("n_embed|hidden_size", "n_head|num_attention_heads",
+          .withKeys(ofWords("hidden_size|n_embed", "n_head|num_attention_heads",
                             "n_layer|num_hidden_layers", "", "", "", "layer_norm_epsilon")),
       GptKind("falcon", "Falcon")
-          .with(BesideByKeys)
+          .with(BesideByKeys | FourTimes)
           .withNames(megatronNames)
           .withPlaces(Where::TurnedOrSlopes)
           .withMaps(Packing::ByGroup, "self_attention.query_key_value")
-          .withKeys(ofWords("n_embed|hidden_size", "num_attention_heads|n_head",
+          .withKeys(ofWords("hidden_size|n_embed", "num_attention_heads|n_head",
                             "num_hidden_layers|n_layer", "max_position_embeddings",
                             "ffn_hidden_size", "activation", "layer_norm_epsilon"))
           .withAct("gelu")

@@ -33,6 +33,7 @@ enum GptTrait : unsigned {
   TokenBias = 1 << 18,     ///< scores of tokens have a bias
   Mosaic = 1 << 19,        ///< attn_config says of attention, logit_scale of scores
   NewGeluName = 1 << 20,   ///< `gelu` is the one of a tanh
+  FourTimes = 1 << 22,     ///< the mlp is four times as wide where the config does not say
   EpsOfLast = 1 << 21,     ///< the config says that of the last norm alone
 };
 
@@ -96,14 +97,23 @@ struct GptKind {
   bool isTied = true;
   GptBias mapBias, outBias, mlpBias;
 
+  /// Adds traits.
   GptKind &with(unsigned more);
+  /// What tells where a token stands.
   GptKind &withPlaces(GptPlaces which, double ofPart = 1);
+  /// How the maps lie, and their name.
   GptKind &withMaps(GptMaps which, llvm::StringRef name);
+  /// What the config calls sizes.
   GptKind &withKeys(const GptKeys &own);
+  /// The names of tensors.
   GptKind &withNames(const GptNames &own);
+  /// The activation of the class.
   GptKind &withAct(llvm::StringRef name);
+  /// The number of the class's norms.
   GptKind &withEps(double number);
+  /// Whether scores are made by the embedding.
   GptKind &withHead(bool tied);
+  /// Which linears have biases.
   GptKind &withBiases(GptBias ofMaps, GptBias ofOut = {}, GptBias ofMlp = {});
 };
 
