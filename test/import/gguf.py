@@ -13,6 +13,7 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from decoders import FACTS, decoder, decoder_shapes
 from gguf_file import FORMATS, draw, write_gguf
+from gguf_gpts import GPTS, gpt_twin, write_gpt
 from make import FAMILIES, NOMIC, llama
 from measured import measured
 from numpy_layers import linear
@@ -126,6 +127,7 @@ MODELS.update({f"gguf-{architecture}": (architecture, config) for architecture, 
 MODELS["gguf-olmo3"] = "olmo2", relative("olmo3", layer_types=["sliding_attention"] * 3 + ["full_attention"], rope_scaling=dict(
     rope_type="yarn", factor=4.0, original_max_position_embeddings=16))
 MODELS["gguf-stablelm-parallel"] = "stablelm", relative("stablelm-parallel")
+MODELS.update(GPTS)
 # Of whose queries and keys llama.cpp's converter puts the halves side by side, and to whose norms it adds 1.
 SIDE_BY_SIDE = {"llama", "smollm3", "olmo", "granite", "minicpm", "mistral3", "internlm2", "xverse", "arcee"}
 PLUS_ONE = {"gemma", "gemma2", "gemma3", "nemotron"}
@@ -389,13 +391,14 @@ def check_model(family, folder):
     architecture, config = MODELS[family]
     path, spec = os.path.join(folder, f"{family}.gguf"), os.path.join(folder, f"{family}.attn")
     is_learnt = architecture in WORDS
-    weights, tokens = write_learnt(architecture, config, path) if is_learnt else (write_model(architecture, config, path), None)
+    write = write_gpt if family in GPTS else write_model
+    weights, tokens = write_learnt(architecture, config, path) if is_learnt else (write(architecture, config, path), None)
     call(["attn", "import", path, "-o", spec])
     call(["attn", "fmt", "--check", spec])
     table = subprocess.run(["attn", "check", spec, "--weights", path], capture_output=True, text=True)
     assert table.returncode == 0 and "tensors of the model are bound" in table.stdout, table.stdout + table.stderr
     ids = np.random.default_rng(5).integers(0, 97, (3, 21), dtype=np.int32)
-    wanted, more = (learnt_twin if is_learnt else decoder_twin)(config, weights, ids)
+    wanted, more = (learnt_twin if is_learnt else gpt_twin if family in GPTS else decoder_twin)(config, weights, ids)
     (name, rows), = wanted.items()
     entry = [flag for own in ("scores", "embed") if f" entry {own}" in open(spec).read() for flag in ("--entry", own)]
 

@@ -4,6 +4,7 @@
 // called in a config.json. The names of GGUF are those of llama.cpp's gguf-py/gguf/constants.py.
 #include "compiler/import/checkpoint/Folder.h"
 #include "compiler/import/checkpoint/GgufNames.h"
+#include "compiler/import/checkpoint/GptKinds.h"
 #include "compiler/import/checkpoint/LlamaKinds.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
@@ -46,6 +47,8 @@ private:
   /// Granite's scales.
   Error readMultipliers();
   Error readBert();
+  Error readGpt(const GptKind &form);
+  Error readNomic();
   Error readPooling();
   /// Whether tokens see what comes behind them.
   Error readCausal();
@@ -200,7 +203,9 @@ Error GgufConfig::readTokens() {
   if (!rows)
     return importError("there is no matrix `token_embd.weight` in it");
   folder.config["vocab_size"] = *rows;
-  folder.config["tie_word_embeddings"] = !folder.has("lm_head.weight");
+  const GptKind *form = gptKind(kind.type);
+  folder.config["tie_word_embeddings"] =
+      !folder.has(((form ? form->names.head : "lm_head") + ".weight").str());
   return Error::success();
 }
 
@@ -328,6 +333,69 @@ Error GgufConfig::readBert() {
   return readPooling();
 }
 
+Error GgufConfig::readNomic() {
+  folder.config["activation_function"] = "swiglu"; // which files do not say
+  if (Error error = takeAll({{"embedding_length", "n_embd"},
+                             {"block_count", "n_layer"},
+                             {"feed_forward_length", "n_inner"},
+                             {"attention.head_count", "n_head"},
+                             {"attention.layer_norm_epsilon", "layer_norm_epsilon"},
+                             {"context_length", "n_positions"},
+                             {"rope.freq_base", "rotary_emb_base"}}))
+    return error;
+  return readPooling();
+}
+
+/// What differs between models of one family, tensors tell, too, as they do llama.cpp.
+Error GgufConfig::readGpt(const GptKind &form) {
+  const GptKeys &keys = form.keys;
+  bool isNeoX = kind.type == "gpt_neox", isFalcon = kind.type == "falcon";
+  if (isNeoX)
+    folder.config["rotary_emb_base"] = 10000; // llama.cpp's default
+  if (isFalcon)
+    folder.config["rope_theta"] = 10000;
+  auto name = [](StringRef alternatives) { return alternatives.split('|').first; };
+  if (Error error =
+          takeAll({{"embedding_length", name(keys.width)},
+                   {"block_count", name(keys.layers)},
+                   {"feed_forward_length", keys.hidden.empty() ? "n_inner" : keys.hidden},
+                   {"attention.head_count", name(keys.heads)},
+                   {"attention.layer_norm_epsilon", keys.eps},
+                   {"context_length", keys.positions.empty() ? "seq_length" : keys.positions}}))
+    return error;
+  auto width = folder.config.getInteger(name(keys.width)),
+       heads = folder.config.getInteger(name(keys.heads)),
+       hidden = folder.config.getInteger("n_inner");
+  if (keys.hidden.empty() && width && hidden && *hidden != 4 * *width)
+    return importError("`" + prefix + "feed_forward_length` is " + std::to_string(*hidden) +
+                       ", expected " + std::to_string(4 * *width) + ", four times the width");
+  if (keys.hidden.empty())
+    folder.config.erase("n_inner");
+  if (isNeoX || isFalcon)
+    if (Error error = take("rope.freq_base", isNeoX ? "rotary_emb_base" : "rope_theta"))
+      return error;
+  if (const json::Value *turned = isNeoX ? find("rope.dimension_count") : nullptr)
+    if (width && heads && *heads > 0)
+      folder.config["rotary_pct"] =
+          double(turned->getAsInteger().value_or(0)) / double(*width / *heads);
+  if (isNeoX)
+    if (Error error = take("use_parallel_residual", "use_parallel_residual"))
+      return error;
+  if (form.traits & Mosaic)
+    if (const json::Value *clip = find("attention.clamp_kqv"))
+      folder.config["attn_config"] = json::Object{{"clip_qkv", *clip}};
+  if (isFalcon) {
+    folder.config["num_kv_heads"] = 1; // as files of the smaller models have it
+    if (Error error = take("attention.head_count_kv", "num_kv_heads"))
+      return error;
+    bool hasTwo = folder.has(form.names.prefix.str() + "h.0.attn_norm_2.weight") ||
+                  folder.has(form.names.prefix.str() + "h.0.ln_attn.weight");
+    folder.config["new_decoder_architecture"] = folder.config.getInteger("num_kv_heads") != 1;
+    folder.config["num_ln_in_parallel_attn"] = hasTwo ? 2 : 1;
+  }
+  return Error::success();
+}
+
 /// A text's vector as llama.cpp's programs give it: pooled, of length 1.
 Error GgufConfig::readPooling() {
   if (auto rows = rowsOf("embeddings.token_type_embeddings.weight")) // DistilBERT has none
@@ -376,20 +444,10 @@ Error GgufConfig::read() {
   readGeneration();
   if (kind.type == "bert")
     return readBert();
-  bool isNomic = kind.type == "nomic_bert";
-  if (!isNomic && kind.type != "gpt2")
-    return readLlama();
-  if (Error error = takeAll({{"embedding_length", "n_embd"},
-                             {"block_count", "n_layer"},
-                             {"feed_forward_length", "n_inner"},
-                             {"attention.head_count", "n_head"},
-                             {"attention.layer_norm_epsilon", "layer_norm_epsilon"},
-                             {"context_length", "n_positions"},
-                             {"rope.freq_base", "rotary_emb_base"}}))
-    return error;
-  if (isNomic) // which files do not say
-    folder.config["activation_function"] = "swiglu";
-  return isNomic ? readPooling() : Error::success();
+  if (kind.type == "nomic_bert")
+    return readNomic();
+  const GptKind *form = gptKind(kind.type);
+  return form ? readGpt(*form) : readLlama();
 }
 
 Expected<Folder> readGgufModel(StringRef path, const json::Object &values, const Shapes &shapes,

@@ -2,6 +2,7 @@
 //
 // Names of a file's tensors -> those of Hugging Face's folder of the same model.
 #include "compiler/import/checkpoint/GgufNames.h"
+#include "compiler/import/checkpoint/GptKinds.h"
 #include "compiler/import/checkpoint/LlamaKinds.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -20,6 +21,11 @@ static constexpr GgufKind knownKinds[] = {
     {"llama", "mixtral", "MixtralForCausalLM", true, false, false, true},
     {"qwen3moe", "qwen3_moe", "Qwen3MoeForCausalLM", false, false, false, true},
     {"gpt2", "gpt2", "GPT2LMHeadModel"},
+    {"starcoder", "gpt_bigcode", "GPTBigCodeForCausalLM"},
+    {"gptneox", "gpt_neox", "GPTNeoXForCausalLM"},
+    {"bloom", "bloom", "BloomForCausalLM"},
+    {"falcon", "falcon", "FalconForCausalLM"},
+    {"mpt", "mpt", "MptForCausalLM"},
     {"bert", "bert", "BertModel"},
     {"nomic-bert", "nomic_bert", "NomicBertModel"},
     {"gpt-oss", "gpt_oss", "GptOssForCausalLM", false, false, true, true},
@@ -85,12 +91,27 @@ static Renames llamaNames(const GgufKind &kind) {
   return names;
 }
 
-static const Renames &gpt2Names() {
-  static const Renames names = {
-      {"wte", "token_embd"},   {"wpe", "position_embd"},    {"h", "blk"},
-      {"ln_f", "output_norm"}, {"lm_head", "output"},       {"ln_1", "attn_norm"},
-      {"ln_2", "ffn_norm"},    {"attn.c_attn", "attn_qkv"}, {"attn.c_proj", "attn_output"},
-      {"mlp.c_fc", "ffn_up"},  {"mlp.c_proj", "ffn_down"}};
+static Renames gptNames(const GptKind &form) {
+  const GptNames &own = form.names;
+  Renames names = {{own.head.str(), "output"},
+                   {own.first.str(), "attn_norm"},
+                   {own.maps.str(), "attn_qkv"},
+                   {own.out.str(), "attn_output"},
+                   {own.up.str(), "ffn_up"},
+                   {own.down.str(), "ffn_down"},
+                   // Falcon's, where a layer has two norms beside each other.
+                   {"ln_attn", "attn_norm_2"},
+                   {"ln_mlp", "attn_norm"}};
+  std::string prefix = own.prefix.str(), tokens = prefix + own.tokens.str();
+  for (auto [name, theirs] : {std::pair<StringRef, StringRef>(own.tokens, "token_embd"),
+                              {own.positions, "position_embd"},
+                              {own.layers, "blk"},
+                              {own.last, "output_norm"}})
+    if (!name.empty())
+      names.push_back({prefix + name.str(), theirs.str()});
+  names.push_back({tokens + "_layernorm", "token_embd_norm"});
+  if (!own.second.empty())
+    names.push_back({own.second.str(), "ffn_norm"});
   return names;
 }
 
@@ -129,8 +150,8 @@ static const Renames &nomicNames() {
 }
 
 Renames ggufNames(const GgufKind &kind) {
-  if (kind.type == "gpt2")
-    return gpt2Names();
+  if (const GptKind *form = gptKind(kind.type))
+    return gptNames(*form);
   if (kind.type == "nomic_bert")
     return nomicNames();
   return kind.type == "bert" ? bertNames() : llamaNames(kind);

@@ -34,6 +34,8 @@ private:
   void readMaps();
   /// The same, of heads that share keys.
   void readGroupedMaps(bool isOne);
+  /// The same, one behind the other, as llama.cpp's converter lays them.
+  void readRows(int64_t groups);
   /// Maps whose names have another letter each.
   void readApart(llvm::StringRef bias);
   /// What is made of queries and keys, and of scores.

@@ -27,17 +27,8 @@ void GptWriter::readApart(StringRef bias) {
 void GptWriter::readGroupedMaps(bool isOne) {
   StringRef bias = biasOf(kind.mapBias) ? " bias" : "";
   std::string packed = kind.names.maps.str(), parts = bias.empty() ? "" : ".{weight|bias}";
-  if (isOne) {
-    auto part = [&](StringRef name, StringRef axes, StringRef from, StringRef to) {
-      return ("linear " + within + name + ": D -> " + axes + bias + " = slice(\"" + packed + parts +
-              "\", " + from + " to " + to + ")\n")
-          .str();
-    };
-    values.set("maps", part("q", "H, E", "0", "H * E") + part("k", "E", "H * E", "H * E + E") +
-                           part("v", "E", "H * E + E", "H * E + 2 * E"));
-    query = within + "q", key = within + "k", value = within + "v";
-    return;
-  }
+  if (isOne)
+    return readRows(1);
   int64_t groups = config.size("num_kv_heads", heads);
   if (heads % groups)
     config.refuse("num_kv_heads", "a divisor of the number of heads");
@@ -48,13 +39,40 @@ void GptWriter::readGroupedMaps(bool isOne) {
   headNumber = "(g * U + u)", headIndices = "g, u";
 }
 
+void GptWriter::readRows(int64_t groups) {
+  StringRef bias = biasOf(kind.mapBias) ? " bias" : "";
+  std::string packed = kind.names.maps.str(), parts = bias.empty() ? "" : ".{weight|bias}",
+              rows = groups == 1 ? "E" : "G * E";
+  auto part = [&](StringRef name, StringRef axes, const std::string &from, const std::string &to) {
+    return ("linear " + within + name + ": D -> " + axes + bias + " = slice(\"" + packed + parts +
+            "\", " + from + " to " + to + ")\n")
+        .str();
+  };
+  StringRef axes = groups == 1 ? "E" : "G, E";
+  values.set("maps", part("q", "H, E", "0", "H * E") + part("k", axes, "H * E", "H * E + " + rows) +
+                         part("v", axes, "H * E + " + rows, "H * E + 2 * " + rows));
+  query = within + "q", key = within + "k", value = within + "v";
+  if (groups == 1)
+    return;
+  addDim("dim G = " + std::to_string(groups) + "  // heads of keys");
+  values.set("grouped", " group H by G");
+}
+
 void GptWriter::readMaps() {
   bool hasBias = biasOf(kind.mapBias);
   StringRef bias = hasBias ? " bias" : "";
   StringRef stored = is(Conv1d) && !writer.ofLlamaCpp() ? " @conv1d" : "";
   values.set("headAxes", "H, E");
   values.set("stored", stored);
+  values.set("grouped", "");
   GptMaps maps = kind.maps;
+  if (writer.ofLlamaCpp() && maps != GptMaps::Apart) {
+    bool isOne = maps == GptMaps::OneKey && config.flag("multi_query", true);
+    int64_t groups = isOne ? 1 : maps == GptMaps::ByGroup ? config.size("num_kv_heads", 1) : heads;
+    if (groups != heads)
+      return readRows(groups);
+    maps = GptMaps::ByPart;
+  }
   if (maps == GptMaps::ByGroup && !config.flag("new_decoder_architecture", false))
     maps = GptMaps::OneKey;
   if (maps == GptMaps::ByGroup)
