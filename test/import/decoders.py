@@ -41,6 +41,17 @@ FACTS = {
     "qwen3_5_text": dict(norm="rms+1", biases=(OF, OF, False), head_norm="each", part=0.25, gated=True),
     "qwen3_5_moe_text": dict(norm="rms+1", biases=(OF, OF, False), head_norm="each", part=0.25, gated=True),
     "qwen3_next": dict(norm="rms+1", biases=(OF, OF, False), head_norm="each", part=0.25, gated=True),
+    "apertus": dict(places=("attention_layernorm", None, "feedforward_layernorm", None), head_norm="each", mlp=(None, "up_proj", "down_proj"),
+                    biases=(OF, OF, False)),
+    "vaultgemma": dict(norm="rms+1", places=("input_layernorm", None, "pre_feedforward_layernorm", None), biases=(OF, OF, False)),
+    "cwm": dict(biases=(False, False, "mlp_bias")),
+    "nanochat": dict(norm="rms bare", head_norm="turned", mlp=(None, "fc1", "fc2"), biases=(OF, OF, False)),
+    "bitnet": dict(biases=(OF, OF, False)),
+    "jais2": dict(norm="layer", eps="layer_norm_eps", mlp=(None, "up_proj", "down_proj"), biases=(OF, OF, "mlp_bias")),
+    "flex_olmo": dict(places=BEHIND, head_norm="all", biases=(OF, OF, False)),
+    "hunyuan_v1_moe": dict(head_norm="turned", head_names=("query_layernorm", "key_layernorm"), biases=(OF, OF, False)),
+    "minimax_m2": dict(head_norm="all"),
+    "hyperclovax": dict(places=("input_layernorm", "post_norm1", "post_attention_layernorm", "post_norm2"), biases=(OF, OF, "mlp_bias")),
     "cohere": dict(norm="no bias", eps="layer_norm_eps", places=ONE, neighbours=True, biases=(OF, OF, False), head_norm="use_qk_norm"),
     "cohere2": dict(norm="no bias", eps="layer_norm_eps", places=ONE, neighbours=True, biases=(OF, OF, False)),
 }
@@ -72,7 +83,7 @@ def decoder_shapes(c):
             shapes[name + ".bias"] = (out,)
 
     def add_norm(name, *size):
-        if facts["norm"] != "bare":
+        if "bare" not in facts["norm"]:
             shapes[name + ".weight"] = size
         if facts["norm"].startswith("layer"):
             shapes[name + ".bias"] = size
@@ -90,6 +101,16 @@ def decoder_shapes(c):
         if not is_recurrent(c, n):
             add(p + "self_attn." + facts["out"], d, h * e, bias=facts["biases"][1])
         gate, up, down = facts["mlp"]
+        if c["model_type"] in SPARSE:
+            moe, router, names = SPARSE[c["model_type"]]
+            count = c.get("num_experts", c.get("num_local_experts"))
+            add(f"{p}{moe}.{router}", count, d)
+            for own in [*(f"experts.{x}" for x in range(count)), *["shared_mlp"] * (c["model_type"] == "hunyuan_v1_moe")]:
+                for name, shape in zip(names, ((f, d), (f, d), (d, f))):
+                    add(f"{p}{moe}.{own}.{name}", *shape)
+            if c["model_type"] == "minimax_m2":
+                shapes[f"{p}{moe}.e_score_correction_bias"] = (count,)
+            continue
         if "num_experts_per_tok" in c:
             add(p + "mlp.gate", c["num_experts"], d)
             wide = c.get("moe_intermediate_size", f)
@@ -106,6 +127,10 @@ def decoder_shapes(c):
             for name in filter(None, (gate, up)):
                 add(p + "mlp." + name, f, d, bias=facts["biases"][2])
         add(p + "mlp." + down, d, f, bias=facts["biases"][2])
+        if c["model_type"] == "bitnet":
+            add_norm(p + "self_attn.attn_sub_norm", h * e), add_norm(p + "mlp.ffn_sub_norm", f)
+        if c["model_type"] == "apertus":
+            shapes.update({p + "mlp.act_fn.alpha_p": (1,), p + "mlp.act_fn.alpha_n": (1,)})
     add_norm("model." + facts["last"], d)
     if not c["tie_word_embeddings"]:
         add("lm_head", c["vocab_size"], d, bias=c["model_type"] == "phi")
@@ -116,7 +141,8 @@ def normed(x, w, name, facts, eps):
     if name is None:
         return x
     if facts["norm"].startswith("rms"):
-        return x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * (w[name + ".weight"] + (facts["norm"] == "rms+1"))
+        y = x / np.sqrt((x * x).mean(-1, keepdims=True) + eps)
+        return y if facts["norm"] == "rms bare" else y * (w[name + ".weight"] + (facts["norm"] == "rms+1"))
     y = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps)
     if facts["norm"] == "bare":
         return y
@@ -145,6 +171,8 @@ def turned(c, x, own, neighbours, part):
     if own.get("alpha"):
         base = base * own["alpha"] ** (e / (e - 2))
     f = frequencies(int(e * part), base, own)
+    if c["model_type"] == "nanochat":  # the other way round
+        return rotate(x, -f, strength(c, own))
     if not neighbours:
         return rotate(x, f, strength(c, own))
     count = 2 * len(f)  # pairs of neighbours: the even ones, then the odd ones, turn as halves do
@@ -187,15 +215,48 @@ def attention_of(c, w, p, y, n, facts, eps):
     i, j = np.arange(y.shape[1])[:, None], np.arange(y.shape[1])
     if c["model_type"] == "ministral3":
         q = q * (1 + own["llama_4_scaling_beta"] * np.log(1 + np.floor(i / own["original_max_position_embeddings"])))
-    scores = q @ np.repeat(k, h // g, 1).transpose(0, 1, 3, 2) * c.get("attention_multiplier", e ** -0.5)
+    scores = q @ np.repeat(k, h // g, 1).transpose(0, 1, 3, 2) * c.get("attention_multiplier", c.get("query_pre_attn_scalar", e) ** -0.5)
+    if cap := c.get("attn_logit_softcapping"):
+        scores = np.tanh(scores / cap) * cap
     near = c["sliding_window"] if slides(c, n) else y.shape[1]
     live = softmax(np.where((j <= i) & (i - j < near), scores, -np.inf))
-    read = joined(live @ np.repeat(heads_of(v, g), h // g, 1))
-    return linear(read if gate is None else read * sigmoid(gate), w, p + "self_attn." + facts["out"])
+    a = joined(live @ np.repeat(heads_of(v, g), h // g, 1))
+    a = a if gate is None else a * sigmoid(gate)
+    if c["model_type"] == "bitnet":
+        a = normed(a, w, p + "self_attn.attn_sub_norm", facts, eps)
+    return linear(a, w, p + "self_attn." + facts["out"])
+
+
+def xielu(x, w, name):
+    """Huang and Schlag: a parabola on the one side, an exponential on the other, each of a learnt strength."""
+    rise, fall = np.log1p(np.exp(w[name + ".alpha_p"])), 0.5 + np.log1p(np.exp(w[name + ".alpha_n"]))
+    return 0.5 * x + np.where(x > 0, rise * x * x, fall * (np.expm1(np.minimum(x, -1e-6)) - x))
+
+
+# Experts with names of their own: what they are called, what scores them, the three maps.
+SPARSE = {"hunyuan_v1_moe": ("mlp", "gate.wg", GATED), "minimax_m2": ("block_sparse_moe", "gate", ("w1", "w3", "w2"))}
+
+
+def sparse(c, w, p, x, act):
+    """Chances are a softmax, and the chosen's sum up to 1; or they are sigmoids, and are corrected where experts are chosen."""
+    moe, router, (gate, up, down) = SPARSE[c["model_type"]]
+    scores = linear(x, w, f"{p}{moe}.{router}")
+    chances = sigmoid(scores) if c["model_type"] == "minimax_m2" else softmax(scores)
+    count = c["num_experts_per_tok"] if "num_experts_per_tok" in c else np.ravel(c["moe_topk"])[0]
+    order = np.argsort(-(chances + w.get(f"{p}{moe}.e_score_correction_bias", 0)), -1)[..., :count]
+    kept = np.zeros_like(chances)
+    np.put_along_axis(kept, order, np.take_along_axis(chances, order, -1), -1)
+    kept /= kept.sum(-1, keepdims=True)
+    of = lambda own: linear(act(linear(x, w, f"{own}.{gate}")) * linear(x, w, f"{own}.{up}"), w, f"{own}.{down}")
+    total = sum(kept[..., e:e + 1] * of(f"{p}{moe}.experts.{e}") for e in range(chances.shape[-1]))
+    return total + of(f"{p}{moe}.shared_mlp") if c["model_type"] == "hunyuan_v1_moe" else total
 
 
 def mlp_of(c, w, p, x, facts):
-    act, (gate, up, down) = ACTIVATIONS[c["hidden_act"]], facts["mlp"]
+    name, (gate, up, down) = c.get("hidden_activation", c["hidden_act"]), facts["mlp"]
+    act = (lambda x: xielu(x, w, p + "mlp.act_fn")) if name == "xielu" else ACTIVATIONS[name]
+    if c["model_type"] in SPARSE:
+        return sparse(c, w, p, x, act)
     if "num_experts_per_tok" in c:
         total, own = experts(c, w, p, x, act), p + "mlp.shared_expert"
         if own + "_gate.weight" in w:
@@ -209,6 +270,8 @@ def mlp_of(c, w, p, x, facts):
         inner = act(linear(x, w, p + "mlp." + gate)) * linear(x, w, p + "mlp." + up)
     else:
         inner = act(linear(x, w, p + "mlp." + up))
+    if c["model_type"] == "bitnet":
+        inner = normed(inner, w, p + "mlp.ffn_sub_norm", facts, c["rms_norm_eps"])
     return linear(inner, w, p + "mlp." + down)
 
 
@@ -218,6 +281,10 @@ def decoder(c, w, ids):
     norm = lambda x, name: normed(x, w, name, facts, eps)
     x = w["model.embed_tokens.weight"][ids] * c.get("embedding_multiplier", 1)
     share = c.get("residual_multiplier", 1)
+    if c["model_type"] == "nanochat":
+        x = norm(x, "model.norm")
+    if c["model_type"] == "vaultgemma":
+        x = x * np.sqrt(c["hidden_size"])
     for n in range(c["num_hidden_layers"]):
         p = f"model.layers.{n}."
         before, behind, mlp_before, mlp_behind = (name and p + name for name in facts["places"])
@@ -231,4 +298,8 @@ def decoder(c, w, ids):
         x = x + norm(mlp_of(c, w, p, norm(x, mlp_before), facts), mlp_behind) * share
     head = w.get("lm_head.weight", w["model.embed_tokens.weight"])
     scores = norm(x, "model." + facts["last"]) @ head.T + w.get("lm_head.bias", 0)
-    return {"scores": scores * c.get("logit_scale", 1) / c.get("logits_scaling", 1)}
+    if c["model_type"] == "hyperclovax":
+        return {"scores": scores * c["logits_scaling"]}
+    scores = scores * c.get("logit_scale", 1) / c.get("logits_scaling", 1)
+    cap = c.get("final_logit_softcapping")
+    return {"scores": np.tanh(scores / cap) * cap if cap else scores}

@@ -120,6 +120,12 @@ MODELS.update({f"gguf-{architecture}": (architecture, config) for architecture, 
     "nemotron": relative("nemotron"),
     "starcoder2": relative("starcoder2", sliding_window=None),
     "stablelm": relative("stablelm"),
+    "orion": relative("stablelm", use_qkv_bias=False, partial_rotary_factor=1),
+    "baichuan": small("llama", "BaichuanForCausalLM", rope_theta=10000.0, tie_word_embeddings=False),
+    "olmoe": relative("olmoe"),
+    "qwen2moe": relative("qwen2-moe", moe_intermediate_size=256, shared_expert_intermediate_size=512, use_sliding_window=False),
+    "hunyuan-moe": relative("hunyuan-moe"),
+    "minimax-m2": relative("minimax-m2"),
     "phi2": relative("phi"),
     "command-r": relative("cohere"),
     "cohere2": relative("cohere2", sliding_window_pattern=4),
@@ -129,13 +135,14 @@ MODELS["gguf-olmo3"] = "olmo2", relative("olmo3", layer_types=["sliding_attentio
 MODELS["gguf-stablelm-parallel"] = "stablelm", relative("stablelm-parallel")
 MODELS.update(GPTS)
 # Of whose queries and keys llama.cpp's converter puts the halves side by side, and to whose norms it adds 1.
-SIDE_BY_SIDE = {"llama", "smollm3", "olmo", "granite", "minicpm", "mistral3", "internlm2", "xverse", "arcee"}
+SIDE_BY_SIDE = {"llama", "smollm3", "olmo", "granite", "minicpm", "mistral3", "internlm2", "xverse", "arcee", "baichuan"}
 PLUS_ONE = {"gemma", "gemma2", "gemma3", "nemotron"}
 POST = {"post_attention_layernorm": "post_attention_norm"}
 OWN_NAMES = {"olmo2": {**POST, "post_feedforward_layernorm": "post_ffw_norm"}, "exaone4": {**POST, "post_feedforward_layernorm": "post_ffw_norm"},
              "seed_oss": POST, "gpt-oss": POST, "starcoder2": {"mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"},
              "glm4": {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"},
              "hunyuan-dense": {"self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm"},
+             "hunyuan-moe": {"self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm"},
              "phi2": {"model.final_layernorm": "output_norm", "self_attn.dense": "attn_output", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down"}}
 RELATIVE_KEYS = {"clip_qkv": "attention.clamp_kqv", "logit_scale": "logit_scale", "logits_scaling": "logit_scale",
                  "embedding_multiplier": "embedding_scale", "residual_multiplier": "residual_scale", "attention_multiplier": "attention.scale",
@@ -143,6 +150,8 @@ RELATIVE_KEYS = {"clip_qkv": "attention.clamp_kqv", "logit_scale": "logit_scale"
 NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
          "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
          "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
+         "mlp.gate.wg": "ffn_gate_inp", "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
+         **{f"mlp.{own}.{map_}_proj": f"ffn_{map_}_shexp" for own in ("shared_expert", "shared_mlp") for map_ in ("gate", "up", "down")},
          "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
          "mlp.down_proj": "ffn_down", "block_sparse_moe.gate": "ffn_gate_inp", "mlp.gate": "ffn_gate_inp", "mlp.router": "ffn_gate_inp"}
 LEARNT = {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "lm_head": "output", "ln_1": "attn_norm", "ln_2": "ffn_norm",
@@ -191,7 +200,7 @@ def packed_experts(c, rng):
         return tensors, {"mlp.experts.gate_up_proj": turns(maps["gate"].transpose(0, 2, 1), maps["up"].transpose(0, 2, 1)),
                          "mlp.experts.gate_up_proj_bias": turns(maps["gate_bias"], maps["up_bias"]),
                          "mlp.experts.down_proj": maps["down"].transpose(0, 2, 1), "mlp.experts.down_proj_bias": maps["down_bias"]}
-    mixtral = c["model_type"] == "mixtral"
+    mixtral = c["model_type"] in ("mixtral", "minimax_m2")
     for map_, theirs in [("gate", "w1"), ("up", "w3"), ("down", "w2")]:
         for e in range(count):
             weights[f"block_sparse_moe.experts.{e}.{theirs}.weight" if mixtral else f"mlp.experts.{e}.{map_}_proj.weight"] = maps[map_][e]
@@ -220,8 +229,13 @@ def values_of(architecture, c):
                        p + "rope.scaling.yarn_beta_fast": r["beta_fast"], p + "rope.scaling.yarn_beta_slow": r["beta_slow"]})
     if (alpha := (c.get("rope_scaling") or {}).get("alpha")) is not None:  # which makes the base another
         values[p + "rope.freq_base"] *= alpha ** (e / (e - 2))
-    if "num_experts_per_tok" in c:
-        values.update({p + "expert_count": c.get("num_experts", c.get("num_local_experts")), p + "expert_used_count": c["num_experts_per_tok"]})
+    if "num_experts_per_tok" in c or "moe_topk" in c:
+        values.update({p + "expert_count": c.get("num_experts", c.get("num_local_experts")),
+                       p + "expert_used_count": c.get("num_experts_per_tok") or c["moe_topk"][0]})
+        if "shared_expert_intermediate_size" in c:
+            values[p + "expert_shared_feed_forward_length"] = c["shared_expert_intermediate_size"]
+        if c["model_type"] == "minimax_m2":
+            values[p + "expert_gating_func"] = 2
         if c["model_type"] != "mixtral":
             values[p + "expert_feed_forward_length"] = c.get("moe_intermediate_size", c["intermediate_size"])
     if "head_dim" in c:
@@ -265,7 +279,7 @@ def write_model(architecture, c, path):
     rng = np.random.default_rng(len(architecture))
     four, kinds = c["model_type"] in ("gemma2", "gemma3_text"), list(FORMATS)
     tensors, weights = {}, {}
-    for n in range(c["num_hidden_layers"] if "num_experts_per_tok" in c else 0):
+    for n in range(c["num_hidden_layers"] if "num_experts_per_tok" in c or "moe_topk" in c else 0):
         own, theirs = packed_experts(c, rng)
         tensors.update({f"blk.{n}.{name}": tensor for name, tensor in own.items()})
         weights.update({f"model.layers.{n}.{name}": value for name, value in theirs.items()})
@@ -277,6 +291,10 @@ def write_model(architecture, c, path):
             value = rng.standard_normal(shape).astype(np.float32)
             tensors[f"blk.{name.split('.')[2]}.attn_sinks.weight"], weights[name] = value, value.astype(np.float64)
             continue
+        if name.endswith(".e_score_correction_bias"):
+            value = rng.standard_normal(shape).astype(np.float32) * 0.2
+            tensors[f"blk.{name.split('.')[2]}.exp_probs_b.bias"], weights[name] = value, value.astype(np.float64)
+            continue
         ours = name_of(name, four, OWN_NAMES.get(architecture, {}))
         if len(shape) == 1:
             value = rng.standard_normal(shape).astype(np.float32) * 0.1 + (0 if name.endswith("bias") else 1)
@@ -285,7 +303,8 @@ def write_model(architecture, c, path):
             weights[name] = value.astype(np.float64) - (1 if is_added else 0)
             continue
         data, value = draw(rng, kinds[i % len(kinds)], shape, spread=1 / np.sqrt(shape[1]))
-        tensors[ours], value = (kinds[i % len(kinds)], shape, data), value.astype(np.float64)
+        row = shape[1:] if shape[0] == 1 else shape  # of one row the converter makes a vector
+        tensors[ours], value = (kinds[i % len(kinds)], row, data), value.astype(np.float64)
         if architecture in SIDE_BY_SIDE and (".q_proj" in name or ".k_proj" in name):
             heads = c["num_attention_heads" if ".q_proj" in name else "num_key_value_heads"]
             value = value.reshape(heads, -1, 2, shape[1]).swapaxes(1, 2).reshape(shape)

@@ -122,6 +122,7 @@ def fill(model):
         for name, value in model.state_dict(keep_vars=True).items():
             is_frozen = "backbone" in name  # what a class does not train, which is no constant for that
             is_constant = isinstance(value, torch.nn.Parameter) and not value.requires_grad and not is_frozen
+            is_constant |= not isinstance(value, torch.nn.Parameter) and value.dim() == 0  # of an activation
             if not value.is_floating_point() or is_constant or name in sines:
                 continue
             seed = hashlib.sha256(f"{name} {tuple(value.shape)}".encode()).digest()

@@ -87,6 +87,41 @@ DECODERS = {
         layer_norm_eps=1e-5, layer_switch=4, logit_scale=0.25, order_of_interleaved_layers="local_attn_first", position_embedding_type="rope_gptj",
         rope_scaling=None, rope_theta=50000, rotary_pct=1.0, sliding_window=4096, sliding_window_pattern=4, use_embedding_sharing=True,
         use_gated_activation=True, use_parallel_block=True, use_parallel_embedding=True, tie_word_embeddings=True), 8028033024),
+    "allenai/FlexOlmo-7x7B-1T": (config(
+        "flex_olmo", "FlexOlmo", 4096, 32, 32, 32, 11008, 100352, 4096, attention_bias=False, norm_topk_prob=False, num_experts=7,
+        num_experts_per_tok=5, output_router_logits=False, rms_norm_eps=1e-6, rope_theta=500000, rope_scaling=None, router_aux_loss_coef=0.01),
+                                 33270665216),
+    "tencent/Hunyuan-A13B, with the class's keys": (config(
+        "hunyuan_v1_moe", "HunYuanMoEV1", 4096, 32, 32, 8, 3072, 128167, 32768, attention_bias=False, head_dim=128, num_experts=64, moe_topk=8,
+        rms_norm_eps=1e-5, rope_theta=10000.0, rope_scaling=dict(alpha=1000.0, factor=1.0, type="dynamic"), tie_word_embeddings=True), 80393183232),
+    "MiniMaxAI/MiniMax-M2": (config(
+        "minimax_m2", "MiniMaxM2", 3072, 62, 48, 8, 1536, 200064, 196608, attn_type_list=[1] * 62, head_dim=128, layernorm_full_attention_beta=1.0,
+        num_experts_per_tok=8, num_local_experts=256, output_router_logits=False, qk_norm_type="per_layer", rms_norm_eps=1e-6, rope_theta=5000000,
+        rotary_dim=64, router_aux_loss_coef=0.001, router_jitter_noise=0.0, scoring_func="sigmoid", shared_intermediate_size=0, use_qk_norm=True,
+        use_routing_bias=True), 228689764864),
+    "swiss-ai/Apertus-8B-2509": (config(
+        "apertus", "Apertus", 4096, 32, 32, 8, 21504, 131072, 65536, attention_bias=False, hidden_act="xielu", mlp_bias=False, post_norm=False,
+        qk_norm=True, rms_norm_eps=1e-5, rope_theta=12000000, rope_scaling=dict(
+            factor=8.0, high_freq_factor=4.0, low_freq_factor=1.0, original_max_position_embeddings=8192, rope_type="llama3", type="llama3")),
+                                 8053338176),
+    "google/vaultgemma-1b": (config(
+        "vaultgemma", "VaultGemma", 1152, 26, 4, 4, 6912, 256000, 1024, attention_bias=False, attn_logit_softcapping=None,
+        final_logit_softcapping=None, head_dim=256, hidden_act="gelu_pytorch_tanh", hidden_activation="gelu_pytorch_tanh", query_pre_attn_scalar=256,
+        layer_types=["full_attention"] * 26, rms_norm_eps=1e-6, rope_theta=10000.0, sliding_window=512, tie_word_embeddings=True), 1038741120),
+    "facebook/cwm": (config(
+        "cwm", "Cwm", 6144, 64, 48, 8, 21504, 128256, 131072, attention_bias=False, head_dim=128, mlp_bias=False, pretraining_tp=1, rms_norm_eps=1e-5,
+        layer_types=["full_attention", *["sliding_attention"] * 3] * 16, rope_theta=1000000.0, sliding_window=8192, rope_scaling=dict(
+            factor=16.0, high_freq_factor=4.0, low_freq_factor=1.0, original_max_position_embeddings=8192, rope_type="llama3")), 32581097472),
+    "karpathy/nanochat-d32": (config("nanochat", "NanoChat", 2048, 32, 16, 16, 8192, 65536, 2048, attention_bias=False, final_logit_softcapping=15.0,
+                                     hidden_act="relu2", rms_norm_eps=1e-6, rope_theta=10000.0), 1879048192),
+    "microsoft/bitnet-b1.58-2B-4T-bf16": (config("bitnet", "BitNet", 2560, 30, 20, 5, 6912, 128256, 4096, attention_bias=False, hidden_act="relu2",
+                                                 rms_norm_eps=1e-5, rope_theta=500000.0, tie_word_embeddings=True), 2412820480),
+    "inceptionai/Jais-2-8B-Chat": (config("jais2", "Jais2", 3328, 32, 26, 26, 26624, 150272, 8192, attention_bias=True, head_dim=128,
+                                          hidden_act="relu2", layer_norm_eps=1e-5, mlp_bias=True, rope_theta=500000), 8090401280),
+    "naver-hyperclovax/HyperCLOVAX-SEED-Think-14B": (config(
+        "hyperclovax", "HyperCLOVAX", 6144, 38, 48, 8, 14336, 110592, 131072, attention_bias=False, attention_multiplier=0.0078125,
+        embedding_multiplier=10.0, head_dim=128, logits_scaling=0.125, mlp_bias=False, pretraining_tp=1, residual_multiplier=1.0, rms_norm_eps=1e-5,
+        rope_scaling=None, rope_theta=100000000, use_post_norm=True), 14748112896),
 }
 # Relatives of GPT. Of Falcon and XGLM without what is tied or computed.
 GPT = dict(attn_pdrop=0.1, embd_pdrop=0.1, resid_pdrop=0.1, initializer_range=0.02, layer_norm_epsilon=1e-5, summary_activation=None,

@@ -2,70 +2,13 @@
 //
 // Files of llama.cpp (GGUF) and of llama2.c as folders of Hugging Face: what their values are
 // called in a config.json. The names of GGUF are those of llama.cpp's gguf-py/gguf/constants.py.
-#include "compiler/import/checkpoint/Folder.h"
-#include "compiler/import/checkpoint/GgufNames.h"
-#include "compiler/import/checkpoint/GptKinds.h"
-#include "compiler/import/checkpoint/LlamaKinds.h"
+#include "compiler/import/checkpoint/GgufConfig.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
 using namespace llvm;
 
 namespace attn::importer {
-
-namespace {
-
-/// Makes the config.json of a file's values.
-class GgufConfig {
-public:
-  GgufConfig(const json::Object &values, const GgufFactors &factors, Folder &folder,
-             const GgufKind &kind)
-      : values(values), factors(factors), folder(folder), kind(kind),
-        prefix(kind.architecture.str() + ".") {}
-  Error read();
-
-private:
-  const json::Value *find(StringRef key) const { return findWhole((prefix + key).str()); }
-  /// A value by its whole name, which counts as read.
-  const json::Value *findWhole(StringRef key) const {
-    folder.askedValues.insert(key.str());
-    return values.get(key);
-  }
-  /// What is given for each layer has to be alike in all.
-  Error take(StringRef key, StringRef theirs);
-  Error takeAll(ArrayRef<std::pair<StringRef, StringRef>> keys);
-  /// The rows of a matrix, which is a vector where there is one, as llama.cpp's converter wrote it
-  /// for long; nothing where the tensor is neither.
-  std::optional<int64_t> rowsOf(StringRef tensor) const;
-  Error readTokens();
-  void readGeneration();
-  Error readLlama();
-  /// What files of Llama's relatives say, and files of Llama do not.
-  Error readRelative();
-  /// Which layers have a window, where they are of two types.
-  void readWindows(const LlamaKind &form);
-  /// Granite's scales.
-  Error readMultipliers();
-  Error readBert();
-  Error readGpt(const GptKind &form);
-  Error readNomic();
-  Error readPooling();
-  /// Whether tokens see what comes behind them.
-  Error readCausal();
-  Error readRope();
-  Error readScaling();
-  json::Object longRope() const;
-  void readScores();
-  Error readExperts();
-
-  const json::Object &values;
-  const GgufFactors &factors;
-  Folder &folder;
-  const GgufKind &kind;
-  std::string prefix;
-};
-
-} // namespace
 
 Error GgufConfig::take(StringRef key, StringRef theirs) {
   const json::Value *value = find(key);
@@ -170,15 +113,22 @@ Error GgufConfig::readScaling() {
 }
 
 Error GgufConfig::readExperts() {
-  bool isQwen = kind.type == "qwen3_moe";
-  if (isQwen) // as llama.cpp computes them, whatever is said
-    folder.config["norm_topk_prob"] = true;
+  const LlamaExperts &experts = *llamaKind(kind.type)->experts;
+  // As llama.cpp computes them, whatever is said.
+  if (!experts.sharesSum)
+    folder.config["norm_topk_prob"] = kind.type == "qwen3_moe";
   if (kind.type == "gpt_oss")
     folder.config["swiglu_limit"] = 7;
-  return takeAll(
-      {{"expert_count", isQwen ? "num_experts" : "num_local_experts"},
-       {"expert_used_count", "num_experts_per_tok"},
-       {"expert_feed_forward_length", isQwen ? "moe_intermediate_size" : "intermediate_size"}});
+  const json::Value *each = find("expert_feed_forward_length"),
+                    *shared = find("expert_shared_feed_forward_length");
+  if (!experts.shared.empty() && experts.sharedKey != experts.hiddenKey && shared)
+    folder.config[experts.sharedKey] = *shared;
+  else if (!experts.shared.empty() && each && shared && *each != *shared)
+    return importError("`" + prefix + "expert_shared_feed_forward_length` differs from `" + prefix +
+                       "expert_feed_forward_length`, which is not read");
+  return takeAll({{"expert_count", experts.countKey},
+                  {"expert_used_count", experts.chosenKey},
+                  {"expert_feed_forward_length", experts.hiddenKey}});
 }
 
 /// Gemma's scores are scaled as llama.cpp does: its largest models by the features that a head
@@ -308,6 +258,9 @@ Error GgufConfig::readLlama() {
   if (features && ofValues && *features != *ofValues)
     return importError("`" + prefix + "attention.value_length` differs from `" + prefix +
                        "attention.key_length`, which is not read");
+  if (kind.architecture == "baichuan" && folder.config.getInteger("num_hidden_layers") == 40)
+    return importError("`baichuan.block_count` is 40, which llama.cpp takes for the model of 13B, "
+                       "whose scores have slopes instead of angles: it is not read");
   if (kind.hasExperts)
     if (Error error = readExperts())
       return error;
@@ -319,109 +272,6 @@ Error GgufConfig::readLlama() {
   if (Error error = readCausal())
     return error;
   return readPooling();
-}
-
-/// Which gelu it is files do not say: it is the one that the published models have, of erf.
-Error GgufConfig::readBert() {
-  if (Error error = takeAll({{"embedding_length", "hidden_size"},
-                             {"block_count", "num_hidden_layers"},
-                             {"feed_forward_length", "intermediate_size"},
-                             {"attention.head_count", "num_attention_heads"},
-                             {"attention.layer_norm_epsilon", "layer_norm_eps"},
-                             {"context_length", "max_position_embeddings"}}))
-    return error;
-  return readPooling();
-}
-
-Error GgufConfig::readNomic() {
-  folder.config["activation_function"] = "swiglu"; // which files do not say
-  if (Error error = takeAll({{"embedding_length", "n_embd"},
-                             {"block_count", "n_layer"},
-                             {"feed_forward_length", "n_inner"},
-                             {"attention.head_count", "n_head"},
-                             {"attention.layer_norm_epsilon", "layer_norm_epsilon"},
-                             {"context_length", "n_positions"},
-                             {"rope.freq_base", "rotary_emb_base"}}))
-    return error;
-  return readPooling();
-}
-
-/// What differs between models of one family, tensors tell, too, as they do llama.cpp.
-Error GgufConfig::readGpt(const GptKind &form) {
-  const GptKeys &keys = form.keys;
-  bool isNeoX = kind.type == "gpt_neox", isFalcon = kind.type == "falcon";
-  if (isNeoX)
-    folder.config["rotary_emb_base"] = 10000; // llama.cpp's default
-  if (isFalcon)
-    folder.config["rope_theta"] = 10000;
-  auto name = [](StringRef alternatives) { return alternatives.split('|').first; };
-  if (Error error =
-          takeAll({{"embedding_length", name(keys.width)},
-                   {"block_count", name(keys.layers)},
-                   {"feed_forward_length", keys.hidden.empty() ? "n_inner" : keys.hidden},
-                   {"attention.head_count", name(keys.heads)},
-                   {"attention.layer_norm_epsilon", keys.eps},
-                   {"context_length", keys.positions.empty() ? "seq_length" : keys.positions}}))
-    return error;
-  auto width = folder.config.getInteger(name(keys.width)),
-       heads = folder.config.getInteger(name(keys.heads)),
-       hidden = folder.config.getInteger("n_inner");
-  if (keys.hidden.empty() && width && hidden && *hidden != 4 * *width)
-    return importError("`" + prefix + "feed_forward_length` is " + std::to_string(*hidden) +
-                       ", expected " + std::to_string(4 * *width) + ", four times the width");
-  if (keys.hidden.empty())
-    folder.config.erase("n_inner");
-  if (isNeoX || isFalcon)
-    if (Error error = take("rope.freq_base", isNeoX ? "rotary_emb_base" : "rope_theta"))
-      return error;
-  if (const json::Value *turned = isNeoX ? find("rope.dimension_count") : nullptr)
-    if (width && heads && *heads > 0)
-      folder.config["rotary_pct"] =
-          double(turned->getAsInteger().value_or(0)) / double(*width / *heads);
-  if (isNeoX)
-    if (Error error = take("use_parallel_residual", "use_parallel_residual"))
-      return error;
-  if (form.traits & Mosaic)
-    if (const json::Value *clip = find("attention.clamp_kqv"))
-      folder.config["attn_config"] = json::Object{{"clip_qkv", *clip}};
-  if (isFalcon) {
-    folder.config["num_kv_heads"] = 1; // as files of the smaller models have it
-    if (Error error = take("attention.head_count_kv", "num_kv_heads"))
-      return error;
-    bool hasTwo = folder.has(form.names.prefix.str() + "h.0.attn_norm_2.weight") ||
-                  folder.has(form.names.prefix.str() + "h.0.ln_attn.weight");
-    folder.config["new_decoder_architecture"] = folder.config.getInteger("num_kv_heads") != 1;
-    folder.config["num_ln_in_parallel_attn"] = hasTwo ? 2 : 1;
-  }
-  return Error::success();
-}
-
-/// A text's vector as llama.cpp's programs give it: pooled, of length 1.
-Error GgufConfig::readPooling() {
-  if (auto rows = rowsOf("embeddings.token_type_embeddings.weight")) // DistilBERT has none
-    folder.config["type_vocab_size"] = *rows;
-  const json::Value *pooling = find("pooling_type");
-  int64_t way = pooling ? pooling->getAsInteger().value_or(-1) : 0;
-  auto classes = rowsOf("classifier.out_proj.weight");
-  if (way == 4 && classes && folder.has("classifier.dense.weight")) {
-    folder.config["architectures"] = json::Array{"BertForSequenceClassification"};
-    folder.config["num_labels"] = *classes;
-    return Error::success();
-  }
-  if (way < 0 || way > 3)
-    return importError("`" + prefix + "pooling_type` is " + std::to_string(way) +
-                       ", expected 0 (none), 1 (the mean of the tokens), 2 (the first one), 3 (the "
-                       "last one), or 4 (a score) with the tensors `cls.weight` and "
-                       "`cls.output.weight`");
-  if (way == 0)
-    return Error::success();
-  StringRef modes[] = {"mean", "cls", "lasttoken"};
-  std::string ofSentences = "sentence_transformers.models.";
-  folder.modules.push_back({ofSentences + "Transformer", "", json::Object()});
-  folder.modules.push_back({ofSentences + "Pooling", "pooling_type",
-                            json::Object{{"pooling_mode", modes[way - 1].str()}}});
-  folder.modules.push_back({ofSentences + "Normalize", "", json::Object()});
-  return Error::success();
 }
 
 Error GgufConfig::readCausal() {

@@ -28,6 +28,10 @@ static constexpr GgufKind knownKinds[] = {
     {"mpt", "mpt", "MptForCausalLM"},
     {"bert", "bert", "BertModel"},
     {"nomic-bert", "nomic_bert", "NomicBertModel"},
+    {"olmoe", "olmoe", "OlmoeForCausalLM", false, false, false, true},
+    {"qwen2moe", "qwen2_moe", "Qwen2MoeForCausalLM", false, false, false, true},
+    {"hunyuan-moe", "hunyuan_v1_moe", "HunYuanMoEV1ForCausalLM", false, false, false, true},
+    {"minimax-m2", "minimax_m2", "MiniMaxM2ForCausalLM", false, false, false, true},
     {"gpt-oss", "gpt_oss", "GptOssForCausalLM", false, false, true, true},
     {"smollm3", "smollm3", "SmolLM3ForCausalLM", true},
     {"olmo", "olmo", "OlmoForCausalLM", true},
@@ -47,6 +51,8 @@ static constexpr GgufKind knownKinds[] = {
     {"nemotron", "nemotron", "NemotronForCausalLM", false, true},
     {"starcoder2", "starcoder2", "Starcoder2ForCausalLM"},
     {"stablelm", "stablelm", "StableLmForCausalLM"},
+    {"orion", "stablelm", "OrionForCausalLM"},
+    {"baichuan", "llama", "BaichuanForCausalLM", true},
     {"phi2", "phi", "PhiForCausalLM"},
     {"command-r", "cohere", "CohereForCausalLM"},
     {"cohere2", "cohere2", "Cohere2ForCausalLM"},
@@ -86,8 +92,21 @@ static Renames llamaNames(const GgufKind &kind) {
         {places.behindMlp, "post_ffw_norm"}})
     if (!place.empty())
       names.insert(names.begin(), {place.str(), theirs});
-  if (kind.hasExperts) // else a map that Phi-3 has a part of is called so
-    names.insert(names.begin(), {"mlp.gate", "ffn_gate_inp"});
+  if (!kind.hasExperts)
+    return names;
+  // Without experts, a map that Phi-3 has a part of is called as what scores them.
+  const LlamaExperts &experts = *form.experts;
+  std::string path = experts.name.str() + ".";
+  Renames own = {{path + experts.router.str(), "ffn_gate_inp"}};
+  if (!experts.correction.empty())
+    own.push_back({path + experts.correction.str(), "exp_probs_b.bias"});
+  if (!experts.shared.empty()) {
+    std::string shared = path + experts.shared.str();
+    for (StringRef map : {"gate", "up", "down"})
+      own.push_back({shared + "." + map.str() + "_proj", "ffn_" + map.str() + "_shexp"});
+    own.push_back({shared + "_gate", "ffn_gate_inp_shexp"});
+  }
+  names.insert(names.begin(), own.begin(), own.end());
   return names;
 }
 

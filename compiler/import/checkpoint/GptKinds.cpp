@@ -219,7 +219,7 @@ static std::vector<GptKind> earlyGpts() {
 static std::vector<GptKind> laterGpts() {
   return {
       GptKind("opt", "OPT")
-          .with(TokensMapped | NormsBehindIfSaid)
+          .with(TokensMapped | NormsBehindUnlessSaid)
           .withNames(fairseq("model.decoder.", "final_layer_norm"))
           .withPlaces(Where::LearntBehindPadding)
           .withMaps(Packing::Apart, "self_attn.*_proj")
@@ -261,7 +261,7 @@ static std::vector<GptKind> laterGpts() {
           .withAct("relu2")
           .withHead(false),
       GptKind("bloom", "Bloom")
-          .with(TokensNormed | NormedStream)
+          .with(EmbeddingNormed | NormedStream)
           .withNames(megatronNames)
           .withPlaces(Where::Slopes)
           .withMaps(Packing::ByHead, "self_attention.query_key_value")

@@ -12,14 +12,14 @@ namespace attn::importer {
 
 /// What a family does otherwise than others of this form, added up.
 enum GptTrait : unsigned {
-  Conv1d = 1 << 0,             ///< matrices are [in, out]
-  TokensScaled = 1 << 1,       ///< embeddings times the root of their width
-  TokensScaledIfSaid = 1 << 2, ///< likewise, with scale_embedding, which is true by default
-  TokensNormed = 1 << 3,       ///< a norm of the embeddings
-  TokensMapped = 1 << 4,       ///< word_embed_proj_dim may be another width than the layers'
-  NormsBehind = 1 << 5,        ///< of what was added
-  NormsBehindIfSaid = 1 << 6,  ///< likewise, without do_layer_norm_before
-  NormedStream = 1 << 7,       ///< with apply_residual_connection_post_layernorm sums start normed
+  Conv1d = 1 << 0,                ///< matrices are [in, out]
+  TokensScaled = 1 << 1,          ///< embeddings times the root of their width
+  TokensScaledIfSaid = 1 << 2,    ///< likewise, with scale_embedding, which is true by default
+  EmbeddingNormed = 1 << 3,       ///< a norm of the embeddings
+  TokensMapped = 1 << 4,          ///< word_embed_proj_dim may be another width than the layers'
+  NormsBehind = 1 << 5,           ///< of what was added
+  NormsBehindUnlessSaid = 1 << 6, ///< likewise, without do_layer_norm_before
+  NormedStream = 1 << 7, ///< with apply_residual_connection_post_layernorm sums start normed
   NoLastNorm = 1 << 8,
   NoNormBias = 1 << 9,
   Beside = 1 << 10,        ///< attention and mlp read the same normed rows

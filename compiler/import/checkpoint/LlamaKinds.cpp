@@ -21,6 +21,13 @@
 //   Gunasekar et al. 2023, "Textbooks Are All You Need"
 //   Cohere 2024, "Command R"; Cohere 2025, "Command A"
 //   Parmar et al. 2024, "Nemotron-4 15B Technical Report"
+//   Hernández-Cano et al. 2025, "Apertus: Democratizing Open and Compliant LLMs"; Huang and
+//   Schlag 2024, "Deriving Activation Functions Using Integration" (xIELU)
+//   Sinha et al. 2025, "VaultGemma"; FAIR 2025, "CWM: An Open-Weights LLM for Research on Code
+//   Generation with World Models"; Karpathy 2025, nanochat
+//   Ma et al. 2025, "BitNet b1.58 2B4T Technical Report"; Inception 2025, "Jais 2"
+//   Shi et al. 2025, "FlexOlmo"; Tencent 2025, "Hunyuan-A13B"; MiniMax 2025, "MiniMax-M2"
+//   NAVER Cloud 2025, "HyperCLOVA X THINK Technical Report"
 #include "compiler/import/checkpoint/LlamaKinds.h"
 #include "llvm/ADT/STLExtras.h"
 #include <vector>
@@ -35,7 +42,7 @@ LlamaKind LlamaKind::as(StringRef name) const {
   return other;
 }
 
-LlamaKind &LlamaKind::with(unsigned more) {
+LlamaKind &LlamaKind::with(uint64_t more) {
   traits |= more;
   return *this;
 }
@@ -130,6 +137,23 @@ static constexpr LlamaExperts summed(LlamaExperts experts) {
   return experts;
 }
 constexpr LlamaExperts summedSharedExperts = summed(sharedExperts);
+constexpr LlamaExperts hunyuanExperts = {
+    "mlp", "gate_proj", "up_proj",    "down_proj",         "num_experts", "intermediate_size", true,
+    false, "gate.wg",   "shared_mlp", "intermediate_size", false,         "moe_topk"};
+constexpr LlamaExperts minimaxExperts = {"block_sparse_moe",
+                                         "w1",
+                                         "w3",
+                                         "w2",
+                                         "num_local_experts",
+                                         "intermediate_size",
+                                         true,
+                                         false,
+                                         "gate",
+                                         "",
+                                         "",
+                                         false,
+                                         "num_experts_per_tok",
+                                         "e_score_correction_bias"};
 
 constexpr LlamaPlaces fourPlaces = {"input_layernorm", "post_attention_layernorm",
                                     "pre_feedforward_layernorm", "post_feedforward_layernorm"},
@@ -188,6 +212,10 @@ static LlamaKind qwen35(StringRef type) {
       .withNorms(LlamaNorm::OnePlusRms, 1e-6)
       .withHeadNorms(LlamaHeadNorm::Each)
       .withBiases(ifAsked, ifAsked);
+}
+
+static LlamaKind granite() {
+  return LlamaKind("granite").with(Multipliers).withBiases(ifAsked, ifAsked, mlpIfAsked);
 }
 
 using Norm = LlamaNorm;
@@ -275,7 +303,7 @@ static std::vector<LlamaKind> rmsKinds() {
           .withHeads(0, 16)
           .withWindow(4096, 2)
           .withBiases({"qkv_bias", true}),
-      LlamaKind("granite").with(Multipliers).withBiases(ifAsked, ifAsked, mlpIfAsked),
+      granite(),
       LlamaKind("seed_oss")
           .withHeads(128, 8)
           .withBiases(unlessAsked, {"attention_out_bias"}, mlpIfAsked),
@@ -365,10 +393,77 @@ static std::vector<LlamaKind> layerNormKinds() {
   };
 }
 
+/// Those of 2025, which differ in one thing or two.
+static std::vector<LlamaKind> laterKinds() {
+  return {
+      LlamaKind("apertus")
+          .withAngles(12000000)
+          .withNorms(Norm::Rms)
+          .withPlaces({"attention_layernorm", "", "feedforward_layernorm", ""})
+          .withHeadNorms(Heads::Each)
+          .withMlp(Mlp::Plain, "xielu")
+          .withBiases(ifAsked, ifAsked),
+      gemma("vaultgemma")
+          .with(QueryScalar | TypedLayers)
+          .withHeads(256, 4)
+          .withWindow(4096, 2)
+          .withCaps(50, 30)
+          .withPlaces({"input_layernorm", "", "pre_feedforward_layernorm", ""}),
+      LlamaKind("cwm")
+          .with(TypedLayers | FullFirst)
+          .withAngles(1000000)
+          .withHeads(128, 8)
+          .withWindow(8192, 4)
+          .withNorms(Norm::Rms)
+          .withBiases({}, {}, mlpIfAsked),
+      LlamaKind("nanochat")
+          .with(FinalCap | TokensNormed | TurnsBack)
+          .withCaps(0, 15)
+          .withNorms(Norm::BareRms, 1e-6)
+          .withHeadNorms(Heads::Turned)
+          .withMlp(Mlp::Plain, "relu2", "fc1", "fc2")
+          .withBiases(ifAsked, ifAsked),
+      LlamaKind("bitnet")
+          .with(SubNorms)
+          .withAngles(500000)
+          .withHeads(0, 5)
+          .withNorms(Norm::Rms)
+          .withMlp(Mlp::Gated, "relu2")
+          .withBiases(ifAsked, ifAsked),
+      LlamaKind("jais2")
+          .withNorms(Norm::Layer, 1e-5, "layer_norm_eps")
+          .withMlp(Mlp::Plain, "relu2")
+          .withBiases(unlessAsked, unlessAsked, {"mlp_bias", true}),
+      LlamaKind("flex_olmo")
+          .withExperts(olmoExperts)
+          .withAngles(500000)
+          .withPlaces(behindPlaces)
+          .withHeadNorms(Heads::All)
+          .withBiases(ifAsked, ifAsked),
+      LlamaKind("hunyuan_v1_moe")
+          .with(AlphaBase)
+          .withExperts(hunyuanExperts)
+          .withNorms(Norm::Rms)
+          .withHeadNorms(Heads::Turned, "query_layernorm", "key_layernorm")
+          .withBiases(ifAsked, ifAsked),
+      LlamaKind("minimax_m2")
+          .with(PartsOfHeads)
+          .withExperts(minimaxExperts)
+          .withAngles(5000000)
+          .withHeads(128, 8)
+          .withHeadNorms(Heads::All),
+      granite()
+          .as("hyperclovax")
+          .with(LogitsTimes | NormsBehindIfSaid)
+          .withPlaces({"input_layernorm", "post_norm1", "post_attention_layernorm", "post_norm2"}),
+  };
+}
+
 ArrayRef<LlamaKind> llamaKinds() {
   static const std::vector<LlamaKind> kinds = [] {
     std::vector<LlamaKind> all;
-    for (const auto &some : {firstKinds(), rmsKinds(), hybridKinds(), layerNormKinds()})
+    for (const auto &some :
+         {firstKinds(), rmsKinds(), hybridKinds(), layerNormKinds(), laterKinds()})
       all.insert(all.end(), some.begin(), some.end());
     return all;
   }();

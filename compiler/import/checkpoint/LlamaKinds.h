@@ -11,7 +11,7 @@
 namespace attn::importer {
 
 /// What a family does otherwise than Llama, added up.
-enum LlamaTrait : unsigned {
+enum LlamaTrait : uint64_t {
   ScaledTokens = 1 << 0,     ///< embeddings times the root of their width
   Packed = 1 << 1,           ///< queries, keys and values in one tensor
   Tied = 1 << 2,             ///< the embedding for the output, too, where the config does not say
@@ -37,14 +37,22 @@ enum LlamaTrait : unsigned {
   AlphaBase = 1 << 22,       ///< `alpha` of the type `dynamic` makes the base another
   FirstWindowed = 1 << 23,   ///< a window only before layer max_window_layers
   FullScaling = 1 << 24,     ///< rope_scaling is of the layers that see all
-  GatedHeads = 1 << 25,      ///< what heads give is weighted; the weights stand behind queries
-  SharesSum = 1 << 26,       ///< norm_topk_prob where the config does not say
+  FullFirst = 1 << 25,       ///< of each so many layers the first has no window, not the last
+  SubNorms = 1 << 26,        ///< norms in front of the maps back to the width
+  FinalCap = 1 << 27,        ///< a cap of scores of tokens alone
+  TokensNormed = 1 << 28,    ///< the last norm stands in front of the layers, too
+  TurnsBack = 1 << 29,       ///< the other way round
+  LogitsTimes = 1 << 30,     ///< logits_scaling multiplies
+  NormsBehindIfSaid = 1U << 31,   ///< norms behind only with use_post_norm
+  GatedHeads = uint64_t(1) << 32, ///< what heads give is weighted; the weights stand behind queries
+  SharesSum = uint64_t(1) << 33,  ///< norm_topk_prob where the config does not say
 };
 
 /// The norms of a layer and behind the last one.
 enum class LlamaNorm {
   Rms,
   OnePlusRms,   ///< times 1 + weight
+  BareRms,      ///< without weight
   Layer,        ///< with a bias
   OnePlusLayer, ///< likewise, times 1 + weight
   NoBias,       ///< of a layer norm
@@ -94,6 +102,11 @@ struct LlamaExperts {
   llvm::StringRef router = "gate"; ///< what scores them
   llvm::StringRef shared = "";     ///< an expert of all rows, weighted by the map `SHARED_gate`
   llvm::StringRef sharedKey = "";  ///< how wide that is
+  bool isSharedWeighted = true;    ///< else it is simply added
+  llvm::StringRef chosenKey = "num_experts_per_tok";
+  /// What is added to the chances of experts where they are chosen, and not where they weigh:
+  /// chances are then sigmoids. Empty: they are a softmax.
+  llvm::StringRef correction = "";
 };
 
 /// A family, with the published class's defaults of what a config may leave out. A row of the table
@@ -101,7 +114,7 @@ struct LlamaExperts {
 struct LlamaKind {
   explicit LlamaKind(llvm::StringRef type) : type(type) {}
   llvm::StringRef type;
-  unsigned traits = 0;
+  uint64_t traits = 0;
   llvm::StringRef act = "silu";
   const LlamaExperts *experts = nullptr;
   double base = 10000, part = 1; ///< of angles; of a head that is turned
@@ -124,7 +137,7 @@ struct LlamaKind {
 
   /// The same as another family.
   LlamaKind as(llvm::StringRef name) const;
-  LlamaKind &with(unsigned more);
+  LlamaKind &with(uint64_t more);
   LlamaKind &withExperts(const LlamaExperts &own);
   LlamaKind &withAngles(double ofBase, double ofPart = 1);
   LlamaKind &withHeads(int64_t ofFeatures, int64_t ofKeys = 0);

@@ -29,6 +29,11 @@ std::string Rotation::tableLine(StringRef name, StringRef size) const {
       .str();
 }
 
+void Rotation::turnBack() {
+  slowing = slowing.empty() ? "-1" : "-(" + slowing + ")";
+  rule = rule.empty() ? "turning the other way round" : rule + ", the other way round";
+}
+
 Rotation RopeReader::read(Config &inner, StringRef baseKey, double otherwise) {
   Rotation rotation;
   rotation.base = readBase(inner, baseKey, otherwise);

@@ -24,6 +24,8 @@ struct Rotation {
                       llvm::StringRef part) const;
   /// The line that declares its angles, of `size` features; empty where it needs none.
   std::string tableLine(llvm::StringRef name, llvm::StringRef size) const;
+  /// Turns the other way round.
+  void turnBack();
   bool operator==(const Rotation &other) const {
     return base == other.base && turned == other.turned && scaling == other.scaling &&
            slowing == other.slowing && strength == other.strength;

@@ -70,9 +70,9 @@ void GptWriter::readEmbedding() {
     rows = prefix + "project_in(" + rows + ")";
   if (is(TokensScaled) || (is(TokensScaledIfSaid) && config.flag("scale_embedding", true)))
     rows += " * " + numberText(std::sqrt(double(width)));
-  if (is(TokensNormed))
+  if (is(EmbeddingNormed))
     rows = tokens + "_layernorm(" + rows + ")";
-  values.setIf("tokensNormed", is(TokensNormed));
+  values.setIf("tokensNormed", is(EmbeddingNormed));
   bool isPadded = kind.places == GptPlaces::LearntBehindPadding;
   if (isPadded)
     addDim("dim R = P + 2  // rows of positions, of which the first two are of padding");
@@ -111,7 +111,7 @@ void GptWriter::readFalconNorms() {
 void GptWriter::readNorms() {
   first = kind.names.first.str(), second = kind.names.second.str();
   isBehind =
-      is(NormsBehind) || (is(NormsBehindIfSaid) && !config.flag("do_layer_norm_before", true));
+      is(NormsBehind) || (is(NormsBehindUnlessSaid) && !config.flag("do_layer_norm_before", true));
   isBeside = is(Beside) || (is(BesideIfSaid) && config.flag("use_parallel_residual", true));
   if (is(BesideByKeys))
     readFalconNorms();
@@ -158,8 +158,8 @@ void GptWriter::chooseCapacity(const Rotation &rotation) {
 }
 
 void GptWriter::readResults() {
-  bool hasLast = !is(NoLastNorm) && !(is(NormsBehindIfSaid) && isBehind);
-  if (is(NormsBehindIfSaid)) {
+  bool hasLast = !is(NoLastNorm) && !(is(NormsBehindUnlessSaid) && isBehind);
+  if (is(NormsBehindUnlessSaid)) {
     if (!hasLast)
       config.passOver({"_remove_final_layer_norm"});
     else if (config.flag("_remove_final_layer_norm", false))

@@ -17,10 +17,13 @@ void LlamaWriter::writeDims() {
   os << ", E = " << features << ", L = " << layers << ", F = " << hidden << ", V = " << tokens
      << "  // width, heads, " << (groups != heads ? "heads of keys, " : "")
      << "features of a head, layers, feed-forward, tokens\n";
+  if (isXielu)
+    os << "dim N = 1\n"; // numbers that the activation has of each kind
   if (experts)
     os << "dim X = " << experts << ", A = " << chosen << "  // experts, those of a row\n";
   if (sharedHidden)
-    os << "dim I = " << sharedHidden << ", U = 1  // feed-forward of the expert of all rows\n";
+    os << "dim I = " << sharedHidden << (kind.experts->isSharedWeighted ? ", U = 1" : "")
+       << "  // feed-forward of the expert of all rows\n";
   int64_t shortLength = std::max(rotation.shortLength, windowed.shortLength);
   if (shortLength)
     os << "dim C = " << capacity << "  // positions; angles change where these are more than "
@@ -41,6 +44,8 @@ void LlamaWriter::writeIgnored() {
   if (writer.folder.has("lm_head.weight") && (!hasHead || isTied))
     os << "ignore \"lm_head.weight\"  // "
        << (hasHead ? "the same numbers as the embedding\n" : "no result needs it\n");
+  if (isXielu)
+    os << "ignore \"*.act_fn.beta\", \"*.act_fn.eps\"  // constants of the activation\n";
   if (!writer.folder.ropeFactors.empty())
     os << "ignore \"rope_freqs.weight\"  // computed here\n";
   if (writer.ofLlamaCpp() && rotation.shortLength)
@@ -91,6 +96,8 @@ void LlamaWriter::writeEntries() {
   std::string inputs = prefix + "embed_tokens(ids)";
   if (tokenScale != 1)
     inputs += " * " + numberText(tokenScale);
+  if (is(TokensNormed))
+    inputs = norms.of(lastNorm, inputs);
   std::string made = prefix + "layers(" + inputs +
                      (!isEncoder     ? ", kv"
                       : seesBothWays ? ", lengths"

@@ -41,7 +41,7 @@ public:
 
 protected:
   /// Whether the family has a trait.
-  bool is(LlamaTrait trait) const { return kind.traits & trait; }
+  bool is(LlamaTrait trait) const { return (kind.traits & trait) != 0; }
   /// Whether layers with a window turn otherwise than those that see all.
   bool turnsByLayer() const;
 
@@ -50,6 +50,7 @@ protected:
   llvm::raw_ostream &os;
   const LlamaKind &kind;
   LlamaNorms norms;
+  LlamaPlaces places; ///< of norms, in this model
   std::string prefix, lastNorm;
   int64_t width = 0, heads = 0, groups = 0, features = 0, layers = 0, hidden = 0, tokens = 0,
           positions = 0, capacity = 0, experts = 0, chosen = 0,
@@ -63,6 +64,7 @@ protected:
   LlamaHeadNorm headNorm = LlamaHeadNorm::None;
   bool hasBias = false, hasOutBias = false, hasMlpBias = false, isTied = false;
   bool isParallel = false;
+  bool isXielu = false; ///< the activation has learnt slopes
   bool seesBothWays = false;
   bool isHalfWindow = false; ///< sliding_window counts those on both sides
   bool isEncoder = false;    ///< without a cache

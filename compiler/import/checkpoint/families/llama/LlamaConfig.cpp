@@ -49,6 +49,10 @@ void LlamaConfig::readSizes() {
     clip = config.number("clip_qkv").value_or(0);
   if (kind.headNormKey.empty() || config.flag(kind.headNormKey, false))
     headNorm = kind.headNorm;
+  isXielu = kind.act == "xielu" && config.text(act, kind.act) == kind.act;
+  places = kind.places;
+  if (is(NormsBehindIfSaid) && !config.flag("use_post_norm", true))
+    places.behindAttention = places.behindMlp = "";
   readBiases();
   readScales();
 }
@@ -83,9 +87,16 @@ void LlamaConfig::readScales() {
   if (is(Multipliers)) {
     tokenScale = config.number("embedding_multiplier", 1);
     residualScale = config.number("residual_multiplier", 1);
-    queryScale = config.number("attention_multiplier", 1);
-    lastScale = 1 / config.number("logits_scaling", 1);
+    // HyperCLOVA X's class divides as usual where nothing is said.
+    queryScale = is(LogitsTimes) && !config.has("attention_multiplier")
+                     ? 1 / std::sqrt(double(features))
+                     : config.number("attention_multiplier", 1);
+    double scale = config.number("logits_scaling", 1);
+    lastScale = is(LogitsTimes) ? scale : 1 / scale;
   }
+  if (is(FinalCap))
+    lastCap = config.number("final_logit_softcapping")
+                  .value_or(config.isSilent("final_logit_softcapping") ? kind.lastCap : 0);
   if (!is(QueryScalar))
     return;
   queryScale = std::pow(config.number("query_pre_attn_scalar", 256), -0.5);
@@ -136,9 +147,19 @@ void LlamaConfig::readExperts() {
     config.refuse(newer, Twine(experts) + ", which is `" + count + "`");
   if (!kind.experts->shared.empty())
     sharedHidden = config.size(kind.experts->sharedKey);
-  chosen = config.size("num_experts_per_tok");
+  StringRef key = kind.experts->chosenKey;
+  auto oneOf = [&](StringRef name) { // of all layers, where each has its own
+    if (config.isSilent(name) || config.whole(name))
+      return config.size(name);
+    std::vector<int64_t> each = config.sizes(name);
+    if (each.empty() || any_of(each, [&](int64_t size) { return size != each.front(); }))
+      config.refuse(name, "a number, or the same for each layer");
+    return each.empty() ? 1 : each.front();
+  };
+  StringRef usual = "num_experts_per_tok";
+  chosen = oneOf(config.has(usual) && !config.has(key) ? usual : key);
   if (chosen > experts)
-    config.refuse("num_experts_per_tok", "at most " + Twine(experts) + ", the number of experts");
+    config.refuse(key, "at most " + Twine(experts) + ", the number of experts");
   if (config.size("decoder_sparse_step", 1) != 1 || !config.sizes("mlp_only_layers").empty())
     config.refuse("decoder_sparse_step", "1, and no `mlp_only_layers`: experts in every layer");
 }
@@ -175,7 +196,7 @@ void LlamaConfig::readKindsOfLayers(int64_t window) {
     isFull.push_back(!letters.empty()
                          ? n + 1 == layers || letters[size_t(n) % letters.size()] == 'G'
                      : is(OnlySaidTurn) ? !window || isTurned[size_t(n)]
-                     : every            ? !window || (n + 1) % every == 0 ||
+                     : every            ? !window || (n + !is(FullFirst)) % every == 0 ||
                                               (is(FirstWindowed) && double(n) >= firstWindowed)
                                         : double(n) < firstWindowed);
 }
@@ -255,6 +276,12 @@ static json::Object anglesOfClass(StringRef type) {
                         {"factor", 32},
                         {"truncate", false},
                         {"original_max_position_embeddings", 4096}};
+  if (type == "apertus" || type == "cwm")
+    return json::Object{{"rope_type", "llama3"},
+                        {"factor", type == "cwm" ? 16 : 8},
+                        {"original_max_position_embeddings", 8192},
+                        {"low_freq_factor", 1},
+                        {"high_freq_factor", 4}};
   if (type == "ministral3")
     return json::Object{
         {"rope_type", "yarn"}, {"factor", 16},        {"original_max_position_embeddings", 16384},
@@ -312,8 +339,16 @@ void LlamaConfig::readRotations() {
                   is(YarnIsLongRope) && !writer.ofLlamaCpp() ? 4096 : 0,
                   "partial_rotary_factor",
                   writer.ofLlamaCpp() ? 1 : kind.part};
+  // As the first code of MiniMax M2 has it; its class in the library names the part alone.
+  if (is(PartsOfHeads) && config.has("rotary_dim"))
+    rope.part = double(config.size("rotary_dim")) / double(features);
   Config &own = hasScaling ? scaling : isByType ? full : isOfClass ? ofClass : parameters;
   rotation = rope.read(own, "rope_theta", kind.base);
+  if (is(TurnsBack) && !rotation.scaling.empty())
+    own.refuse("rope_type", "`default`, `yarn` or `longrope`, whose angles are a table: they turn "
+                            "the other way round");
+  if (is(TurnsBack))
+    rotation.turnBack();
   readTempering(own);
   if (!writer.folder.ropeFactors.empty())
     rotation.scaling = rope.scalingOf(writer.folder.ropeFactors, rotation.base);

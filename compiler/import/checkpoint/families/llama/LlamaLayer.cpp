@@ -45,13 +45,16 @@ std::string LlamaNorms::declared(ArrayRef<StringRef> names, StringRef axis, doub
       own.push_back((name + (isApart() ? "_plain" : "")).str());
   if (own.empty())
     return "";
-  bool isRms = kind == LlamaNorm::Rms || kind == LlamaNorm::OnePlusRms;
+  bool isBareRms = kind == LlamaNorm::BareRms,
+       isRms = kind == LlamaNorm::Rms || kind == LlamaNorm::OnePlusRms || isBareRms;
   std::string text = std::string(isRms ? "rmsnorm " : "layernorm ") + join(own, ", ") + ": " +
                      axis.str() + " eps " + numberText(eps);
   if (kind == LlamaNorm::OnePlusRms && !addedOne)
     text += " offset 1";
   if (isApart() || kind == LlamaNorm::Bare)
     text += " no weight no bias";
+  else if (isBareRms)
+    text += " no weight";
   else if (kind == LlamaNorm::NoBias)
     text += " no bias";
   text += '\n';
@@ -143,7 +146,11 @@ void LlamaWriter::writeProjections() {
        << '\n';
   if (isOneRow)
     os << "linear self_attn.v_proj: D -> " << keyHeads << ", E" << bias << '\n';
-  os << "linear self_attn." << kind.out << ": H, E -> D" << outBias << '\n';
+  if (is(SubNorms))
+    os << norms.declared({"self_attn.attn_sub_norm"}, "H * E", eps)
+       << norms.declared({"mlp.ffn_sub_norm"}, "F", eps);
+  os << "linear self_attn." << kind.out << (is(SubNorms) ? ": H * E" : ": H, E") << " -> D"
+     << outBias << '\n';
 }
 
 void LlamaWriter::writeMlp() {
@@ -162,20 +169,32 @@ void LlamaWriter::writeExperts() {
   os << "linear " << routerOf(*kind.experts) << ": D -> X"
      << (kind.experts->isGptOss ? " bias" : "") << "\nstack " << kind.experts->name
      << ".experts: X of Expert\n";
+  if (!kind.experts->correction.empty())
+    os << "param " << kind.experts->name << "." << kind.experts->correction << ": [X]\n";
   if (!sharedHidden)
     return;
   std::string path = (kind.experts->name + "." + kind.experts->shared).str();
-  os << "linear " << path << "_gate: D -> U\nlinear " << path << ".gate_proj, " << path
-     << ".up_proj: D -> I\nlinear " << path << ".down_proj: I -> D\n";
+  if (kind.experts->isSharedWeighted)
+    os << "linear " << path << "_gate: D -> U\n";
+  os << "linear " << path << ".gate_proj, " << path << ".up_proj: D -> I\nlinear " << path
+     << ".down_proj: I -> D\n";
 }
 
 /// What the expert of all rows makes of `x`.
 static std::string sharedOf(Config &config, const LlamaKind &kind, StringRef act, StringRef x) {
   std::string path = (kind.experts->name + "." + kind.experts->shared).str(),
               of = "(" + x.str() + ")";
-  return "sum(U, sigmoid(" + path + "_gate" + of + ")) * " + path + ".down_proj(" +
-         activation(config, act, kind.act, path + ".gate_proj" + of) + " * " + path + ".up_proj" +
-         of + ")";
+  return (kind.experts->isSharedWeighted ? "sum(U, sigmoid(" + path + "_gate" + of + ")) * " : "") +
+         path + ".down_proj(" + activation(config, act, kind.act, path + ".gate_proj" + of) +
+         " * " + path + ".up_proj" + of + ")";
+}
+
+/// The activation with learnt slopes, of `x`, whose lines it writes.
+static std::string xielu(raw_ostream &os, const std::string &x) {
+  os << "param mlp.act_fn.alpha_p, mlp.act_fn.alpha_n: [N]\nlet u = " << x
+     << "\nlet rise = log(1 + exp(sum(N, mlp.act_fn.alpha_p)))\nlet fall = 0.5 + log(1 + "
+        "exp(sum(N, mlp.act_fn.alpha_n)))\n";
+  return "0.5 * u + (if u > 0 then rise * u * u else fall * (exp(min(u, -1e-6)) - 1 - u))";
 }
 
 std::string LlamaWriter::mlpOf(StringRef x) {
@@ -189,9 +208,13 @@ std::string LlamaWriter::mlpOf(StringRef x) {
                                                                           : isPlain
                                                                               ? up
                                                                               : "mlp.gate_proj";
+  if (isXielu)
+    return "mlp." + kind.down.str() + "(" + xielu(os, gate + "(" + x.str() + ")") + ")";
   std::string inner = activation(config, act, kind.act, gate + "(" + x.str() + ")");
   if (!isPlain)
     inner += " * " + up + "(" + x.str() + ")";
+  if (is(SubNorms))
+    inner = norms.of("mlp.ffn_sub_norm", inner);
   return ("mlp." + kind.down + "(" + inner + ")").str();
 }
 
@@ -287,7 +310,10 @@ std::string LlamaWriter::attended(StringRef n) {
      << (queryScale ? "score scaled\n" : "") << (cap ? "cap " + numberText(cap) + "\n" : "")
      << "mask " << mask() << '\n'
      << (is(Sinks) ? "weight softmax(sink = self_attn.sinks[h])\n}\n" : "}\n");
-  return ("self_attn." + kind.out + "(a" + weight + ")").str();
+  std::string read = is(SubNorms)
+                         ? norms.of("self_attn.attn_sub_norm", "split(a, \"b t h e -> b t (h e)\")")
+                         : "a";
+  return ("self_attn." + kind.out + "(" + read + weight + ")").str();
 }
 
 void LlamaWriter::writeTables() {
@@ -312,31 +338,38 @@ void LlamaWriter::writeMixers() {
 
 void LlamaWriter::writeAttention() {
   bool isMixed = !isAttending.empty();
-  std::string n = kind.places.beforeAttention.empty() ? "x" : "n";
+  std::string n = places.beforeAttention.empty() ? "x" : "n";
   if (!isMixed)
     writeTables();
   if (n != "x")
-    os << "let n = " << norms.of(kind.places.beforeAttention, "x") << '\n';
+    os << "let n = " << norms.of(places.beforeAttention, "x") << '\n';
   std::string made = "mixed";
   if (isMixed)
     os << "let mixed" << mixer.names("next_") << " = if attends then (attention(" << n << ", kv)"
        << mixer.names() << ") else " << mixer.part << "(" << n << mixer.names() << ")\n";
   else
     made = attended(n);
-  os << "let y = x + " << result(kind.places.behindAttention, made) << '\n';
+  os << "let y = x + " << result(places.behindAttention, made) << '\n';
 }
 
 /// What the mlp reads: `n`, `y` or what is made of it.
 std::string LlamaWriter::writeMlpInput() {
   if (isParallel)
     return "n";
-  if (kind.places.beforeMlp.empty())
+  if (places.beforeMlp.empty())
     return "y";
-  os << "let m = " << norms.of(kind.places.beforeMlp, "y") << '\n';
+  os << "let m = " << norms.of(places.beforeMlp, "y") << '\n';
   return "m";
 }
 
 void LlamaWriter::writeRouting(StringRef m) {
+  if (!kind.experts->correction.empty()) {
+    os << "let chances = sigmoid(" << routerOf(*kind.experts) << "(" << m
+       << "))\nlet best, places = topk(X, chances + " << kind.experts->name << "."
+       << kind.experts->correction
+       << ", A)\nlet picked = pick(chances, X at places)\nlet weights = picked / sum(A, picked)\n";
+    return;
+  }
   bool sharesSum = kind.experts->sharesSum || config.flag("norm_topk_prob", is(SharesSum));
   if (sharesSum) // a softmax over all, made to sum up to 1, is one over the chosen
     os << "let s, places = topk(X, " << routerOf(*kind.experts) << "(" << m
@@ -368,7 +401,6 @@ void LlamaWriter::writeLayer() {
                         : "")
      << mixer.parameters() << (statics.empty() ? "" : "; " + join(statics, ", "))
      << ") -> [B, T, D]" << mixer.types() << " {\n";
-  const LlamaPlaces &places = kind.places;
   os << norms.declared({places.beforeAttention, places.behindAttention,
                         isParallel ? StringRef() : places.beforeMlp, places.behindMlp},
                        "D", eps);
@@ -382,7 +414,8 @@ void LlamaWriter::writeLayer() {
   std::string m = writeMlpInput();
   if (experts)
     writeRouting(m);
-  os << "return y + " << result(places.behindMlp, mlpOf(m)) << mixer.names("next_") << "\n}\n\n";
+  std::string fed = mlpOf(m);
+  os << "return y + " << result(places.behindMlp, fed) << mixer.names("next_") << "\n}\n\n";
 }
 
 } // namespace attn::importer
