@@ -11,11 +11,14 @@ namespace {
 /// What a name says: `before` is what stands before the expert's number, `own` what is behind it.
 struct ExpertNames {
   size_t before = 0, ownFrom = 0, ownLength = 0;
-  bool isBias = false, isGguf = false;
+  bool isBias = false, isGguf = false, isLinear = false;
 };
 } // namespace
 
 static constexpr char expertsInfix[] = "experts.", ggufInfix[] = "_exps.", biasSuffix[] = "_bias";
+
+/// What Granite's linears of all experts end with.
+static constexpr char linearSuffix[] = "_linear.weight";
 
 static bool endsWith(const char *text, size_t length, const char *suffix) {
   size_t own = strlen(suffix);
@@ -38,8 +41,23 @@ static bool readGgufName(const StoredTensor &tensor, ExpertNames &names) {
   return hasPlace && names.ownLength > 0 && (names.isBias || strcmp(rest, "weight") == 0);
 }
 
+/// `block_sparse_moe.input_linear.weight`
+static bool readLinearName(const StoredTensor &tensor, ExpertNames &names) {
+  if (tensor.rank != 3 || !endsWith(tensor.name, tensor.nameLength, linearSuffix))
+    return false;
+  size_t end = tensor.nameLength - strlen(".weight"), begin = end;
+  while (begin > 0 && tensor.name[begin - 1] != '.')
+    --begin;
+  names.isLinear = true;
+  names.before = names.ownFrom = begin;
+  names.ownLength = end - begin;
+  return begin > 0;
+}
+
 /// `mlp.experts.gate_up_proj`, `mlp.experts.gate_up_proj_bias`
 static bool readName(const StoredTensor &tensor, ExpertNames &names) {
+  if (readLinearName(tensor, names))
+    return true;
   const char *dot = strrchr(tensor.name, '.');
   if (!dot)
     return readGgufName(tensor, names);
@@ -74,7 +92,8 @@ void attn::expertName(const StoredTensor &tensor, int64_t expert, Text &name) {
   ExpertNames names;
   readName(tensor, names);
   name.clear();
-  name.append("%.*s%s%lld.%.*s.%s", int(names.before), tensor.name, names.isGguf ? "exps." : "",
+  const char *infix = names.isGguf ? "exps." : names.isLinear ? expertsInfix : "";
+  name.append("%.*s%s%lld.%.*s.%s", int(names.before), tensor.name, infix,
               static_cast<long long>(expert), int(names.ownLength), tensor.name + names.ownFrom,
               names.isBias ? "bias" : "weight");
 }

@@ -51,6 +51,8 @@ FACTS = {
     "flex_olmo": dict(places=BEHIND, head_norm="all", biases=(OF, OF, False)),
     "hunyuan_v1_moe": dict(head_norm="turned", head_names=("query_layernorm", "key_layernorm"), biases=(OF, OF, False)),
     "minimax_m2": dict(head_norm="all"),
+    "granitemoe": dict(biases=(OF, OF, False)),
+    "granitemoeshared": dict(biases=(OF, OF, False)),
     "hyperclovax": dict(places=("input_layernorm", "post_norm1", "post_attention_layernorm", "post_norm2"), biases=(OF, OF, "mlp_bias")),
     "cohere": dict(norm="no bias", eps="layer_norm_eps", places=ONE, neighbours=True, biases=(OF, OF, False), head_norm="use_qk_norm"),
     "cohere2": dict(norm="no bias", eps="layer_norm_eps", places=ONE, neighbours=True, biases=(OF, OF, False)),
@@ -101,6 +103,13 @@ def decoder_shapes(c):
         if not is_recurrent(c, n):
             add(p + "self_attn." + facts["out"], d, h * e, bias=facts["biases"][1])
         gate, up, down = facts["mlp"]
+        if c["model_type"].startswith("granitemoe"):
+            count, moe, wide = c["num_local_experts"], p + "block_sparse_moe.", c.get("shared_intermediate_size")
+            shapes.update({moe + "input_linear.weight": (count, 2 * f, d), moe + "output_linear.weight": (count, d, f)})
+            add(moe + "router.layer", count, d)
+            if wide:
+                add(p + "shared_mlp.input_linear", 2 * wide, d), add(p + "shared_mlp.output_linear", d, wide)
+            continue
         if c["model_type"] in SPARSE:
             moe, router, names = SPARSE[c["model_type"]]
             count = c.get("num_experts", c.get("num_local_experts"))
@@ -252,9 +261,28 @@ def sparse(c, w, p, x, act):
     return total + of(f"{p}{moe}.shared_mlp") if c["model_type"] == "hunyuan_v1_moe" else total
 
 
+def granite_experts(c, w, p, x, act):
+    """A softmax over the scores of the chosen; gates lie before what they multiply; one expert may be of all rows."""
+    scores = linear(x, w, p + "block_sparse_moe.router.layer")
+    order = np.argsort(-scores, -1)[..., :c["num_experts_per_tok"]]
+    kept = np.full_like(scores, -np.inf)
+    np.put_along_axis(kept, order, np.take_along_axis(scores, order, -1), -1)
+
+    def of(first, second):
+        gate, up = np.split(x @ first.T, 2, -1)
+        return (act(gate) * up) @ second.T
+
+    both = [w[f"{p}block_sparse_moe.{name}_linear.weight"] for name in ("input", "output")]
+    total = sum(weight[..., None] * of(*own) for weight, *own in zip(np.moveaxis(softmax(kept), -1, 0), *both))
+    shared = [w.get(f"{p}shared_mlp.{name}_linear.weight") for name in ("input", "output")]
+    return total if shared[0] is None else total + of(*shared)
+
+
 def mlp_of(c, w, p, x, facts):
     name, (gate, up, down) = c.get("hidden_activation", c["hidden_act"]), facts["mlp"]
     act = (lambda x: xielu(x, w, p + "mlp.act_fn")) if name == "xielu" else ACTIVATIONS[name]
+    if c["model_type"].startswith("granitemoe"):
+        return granite_experts(c, w, p, x, act)
     if c["model_type"] in SPARSE:
         return sparse(c, w, p, x, act)
     if "num_experts_per_tok" in c:

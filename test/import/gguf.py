@@ -123,6 +123,7 @@ MODELS.update({f"gguf-{architecture}": (architecture, config) for architecture, 
     "orion": relative("stablelm", use_qkv_bias=False, partial_rotary_factor=1),
     "baichuan": small("llama", "BaichuanForCausalLM", rope_theta=10000.0, tie_word_embeddings=False),
     "olmoe": relative("olmoe"),
+    "granitemoe": relative("granite-moe-shared", intermediate_size=256, shared_intermediate_size=512),
     "qwen2moe": relative("qwen2-moe", moe_intermediate_size=256, shared_expert_intermediate_size=512, use_sliding_window=False),
     "hunyuan-moe": relative("hunyuan-moe"),
     "minimax-m2": relative("minimax-m2"),
@@ -135,7 +136,7 @@ MODELS["gguf-olmo3"] = "olmo2", relative("olmo3", layer_types=["sliding_attentio
 MODELS["gguf-stablelm-parallel"] = "stablelm", relative("stablelm-parallel")
 MODELS.update(GPTS)
 # Of whose queries and keys llama.cpp's converter puts the halves side by side, and to whose norms it adds 1.
-SIDE_BY_SIDE = {"llama", "smollm3", "olmo", "granite", "minicpm", "mistral3", "internlm2", "xverse", "arcee", "baichuan"}
+SIDE_BY_SIDE = {"llama", "smollm3", "olmo", "granite", "minicpm", "mistral3", "internlm2", "xverse", "arcee", "baichuan", "granitemoe"}
 PLUS_ONE = {"gemma", "gemma2", "gemma3", "nemotron"}
 POST = {"post_attention_layernorm": "post_attention_norm"}
 OWN_NAMES = {"olmo2": {**POST, "post_feedforward_layernorm": "post_ffw_norm"}, "exaone4": {**POST, "post_feedforward_layernorm": "post_ffw_norm"},
@@ -150,6 +151,7 @@ RELATIVE_KEYS = {"clip_qkv": "attention.clamp_kqv", "logit_scale": "logit_scale"
 NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
          "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
          "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
+         "block_sparse_moe.router.layer": "ffn_gate_inp", "shared_mlp.output_linear": "ffn_down_shexp",
          "mlp.gate.wg": "ffn_gate_inp", "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
          **{f"mlp.{own}.{map_}_proj": f"ffn_{map_}_shexp" for own in ("shared_expert", "shared_mlp") for map_ in ("gate", "up", "down")},
          "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
@@ -200,6 +202,9 @@ def packed_experts(c, rng):
         return tensors, {"mlp.experts.gate_up_proj": turns(maps["gate"].transpose(0, 2, 1), maps["up"].transpose(0, 2, 1)),
                          "mlp.experts.gate_up_proj_bias": turns(maps["gate_bias"], maps["up_bias"]),
                          "mlp.experts.down_proj": maps["down"].transpose(0, 2, 1), "mlp.experts.down_proj_bias": maps["down_bias"]}
+    if c["model_type"].startswith("granitemoe"):
+        return tensors, {"block_sparse_moe.input_linear.weight": np.concatenate([maps["gate"], maps["up"]], 1),
+                         "block_sparse_moe.output_linear.weight": maps["down"]}
     mixtral = c["model_type"] in ("mixtral", "minimax_m2")
     for map_, theirs in [("gate", "w1"), ("up", "w3"), ("down", "w2")]:
         for e in range(count):
@@ -232,6 +237,8 @@ def values_of(architecture, c):
     if "num_experts_per_tok" in c or "moe_topk" in c:
         values.update({p + "expert_count": c.get("num_experts", c.get("num_local_experts")),
                        p + "expert_used_count": c.get("num_experts_per_tok") or c["moe_topk"][0]})
+        if "shared_intermediate_size" in c:
+            values[p + "expert_shared_feed_forward_length"] = c["shared_intermediate_size"]
         if "shared_expert_intermediate_size" in c:
             values[p + "expert_shared_feed_forward_length"] = c["shared_expert_intermediate_size"]
         if c["model_type"] == "minimax_m2":
@@ -285,7 +292,7 @@ def write_model(architecture, c, path):
         weights.update({f"model.layers.{n}.{name}": value for name, value in theirs.items()})
     shapes = decoder_shapes if c["model_type"] in FACTS else llama_shapes
     for i, (name, shape) in enumerate(shapes(c).items()):
-        if ".experts." in name:
+        if ".experts." in name or "_linear.weight" in name and len(shape) == 3:
             continue
         if name.endswith(".sinks"):
             value = rng.standard_normal(shape).astype(np.float32)
@@ -294,6 +301,12 @@ def write_model(architecture, c, path):
         if name.endswith(".e_score_correction_bias"):
             value = rng.standard_normal(shape).astype(np.float32) * 0.2
             tensors[f"blk.{name.split('.')[2]}.exp_probs_b.bias"], weights[name] = value, value.astype(np.float64)
+            continue
+        if name.endswith("shared_mlp.input_linear.weight"):  # which the converter takes apart
+            parts = [draw(rng, "Q8_0", (shape[0] // 2, shape[1]), spread=1 / np.sqrt(shape[1])) for _ in range(2)]
+            for part, (data, _) in zip(("gate", "up"), parts):
+                tensors[f"blk.{name.split('.')[2]}.ffn_{part}_shexp.weight"] = ("Q8_0", (shape[0] // 2, shape[1]), data)
+            weights[name] = np.concatenate([value for _, value in parts]).astype(np.float64)
             continue
         ours = name_of(name, four, OWN_NAMES.get(architecture, {}))
         if len(shape) == 1:

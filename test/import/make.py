@@ -375,6 +375,8 @@ NETS = dict(attention_bias=False, linear_num_key_heads=2, linear_num_value_heads
             linear_conv_kernel_dim=4, rope_parameters=dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5))
 SHARED = dict(num_experts=6, num_experts_per_tok=3, moe_intermediate_size=24, shared_expert_intermediate_size=56)
 NEAR = dict(sliding_window=6, layer_types=["sliding_attention", "full_attention", "full_attention", "sliding_attention"])
+GRANITE = dict(attention_bias=False, attention_multiplier=0.2, embedding_multiplier=2.0, residual_multiplier=0.6, logits_scaling=3.0,
+               num_local_experts=5, num_experts_per_tok=2, tie_word_embeddings=True)
 FAMILIES.update({
     "smollm3": relative("smollm3", "SmolLM3", attention_bias=False, mlp_bias=False, tie_word_embeddings=True, no_rope_layers=[1, 0, 1, 1],
                         use_sliding_window=False, sliding_window=None),
@@ -392,6 +394,8 @@ FAMILIES.update({
     "qwen3-next": relative("qwen3_next", "Qwen3Next", head_dim=12, **NETS, **SHARED, norm_topk_prob=True),
     "granite": relative("granite", "Granite", attention_bias=False, mlp_bias=False, attention_multiplier=0.2, embedding_multiplier=2.0,
                         residual_multiplier=0.6, logits_scaling=3.0, tie_word_embeddings=True),
+    "granite-moe": relative("granitemoe", "GraniteMoe", **GRANITE),
+    "granite-moe-shared": relative("granitemoeshared", "GraniteMoeShared", shared_intermediate_size=56, **GRANITE),
     "flex-olmo": relative("flex_olmo", "FlexOlmo", num_experts=5, num_experts_per_tok=3, norm_topk_prob=False, attention_bias=False),
     "hunyuan-moe": relative("hunyuan_v1_moe", "HunYuanMoEV1", head_dim=12, attention_bias=False, num_experts=4, moe_topk=[2] * 4, rope_scaling=dict(
         type="dynamic", alpha=50.0, factor=1.0, beta_fast=32, beta_slow=1, mscale=1.0, mscale_all_dim=1.0)),

@@ -87,6 +87,11 @@ DECODERS = {
         layer_norm_eps=1e-5, layer_switch=4, logit_scale=0.25, order_of_interleaved_layers="local_attn_first", position_embedding_type="rope_gptj",
         rope_scaling=None, rope_theta=50000, rotary_pct=1.0, sliding_window=4096, sliding_window_pattern=4, use_embedding_sharing=True,
         use_gated_activation=True, use_parallel_block=True, use_parallel_embedding=True, tie_word_embeddings=True), 8028033024),
+    "ibm-granite/granite-3.1-1b-a400m-base": (config(
+        "granitemoe", "GraniteMoe", 1024, 24, 16, 8, 512, 49155, 131072, attention_bias=False, attention_multiplier=0.015625,
+        embedding_multiplier=12.0, logits_scaling=6.0, num_experts_per_tok=8, num_local_experts=32, output_router_logits=False,
+        residual_multiplier=0.22, rms_norm_eps=1e-6, rope_scaling=None, rope_theta=1500000, router_aux_loss_coef=0.0, tie_word_embeddings=True),
+                                              1334628352),
     "allenai/FlexOlmo-7x7B-1T": (config(
         "flex_olmo", "FlexOlmo", 4096, 32, 32, 32, 11008, 100352, 4096, attention_bias=False, norm_topk_prob=False, num_experts=7,
         num_experts_per_tok=5, output_router_logits=False, rms_norm_eps=1e-6, rope_theta=500000, rope_scaling=None, router_aux_loss_coef=0.01),

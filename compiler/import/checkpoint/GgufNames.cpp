@@ -28,6 +28,7 @@ static constexpr GgufKind knownKinds[] = {
     {"mpt", "mpt", "MptForCausalLM"},
     {"bert", "bert", "BertModel"},
     {"nomic-bert", "nomic_bert", "NomicBertModel"},
+    {"granitemoe", "granitemoe", "GraniteMoeForCausalLM", true, false, false, true},
     {"olmoe", "olmoe", "OlmoeForCausalLM", false, false, false, true},
     {"qwen2moe", "qwen2_moe", "Qwen2MoeForCausalLM", false, false, false, true},
     {"hunyuan-moe", "hunyuan_v1_moe", "HunYuanMoEV1ForCausalLM", false, false, false, true},
@@ -100,7 +101,10 @@ static Renames llamaNames(const GgufKind &kind) {
   Renames own = {{path + experts.router.str(), "ffn_gate_inp"}};
   if (!experts.correction.empty())
     own.push_back({path + experts.correction.str(), "exp_probs_b.bias"});
-  if (!experts.shared.empty()) {
+  if (experts.isGranite) {
+    for (auto [name, theirs] : {std::pair("gate", "gate"), {"up", "up"}, {"output_linear", "down"}})
+      own.push_back({"shared_mlp." + std::string(name), "ffn_" + std::string(theirs) + "_shexp"});
+  } else if (!experts.shared.empty()) {
     std::string shared = path + experts.shared.str();
     for (StringRef map : {"gate", "up", "down"})
       own.push_back({shared + "." + map.str() + "_proj", "ffn_" + map.str() + "_shexp"});

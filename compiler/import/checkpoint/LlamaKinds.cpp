@@ -154,6 +154,21 @@ constexpr LlamaExperts minimaxExperts = {"block_sparse_moe",
                                          false,
                                          "num_experts_per_tok",
                                          "e_score_correction_bias"};
+constexpr LlamaExperts graniteExperts = {"block_sparse_moe",
+                                         "gate",
+                                         "up",
+                                         "output_linear",
+                                         "num_local_experts",
+                                         "intermediate_size",
+                                         true,
+                                         false,
+                                         "router.layer",
+                                         "shared_mlp",
+                                         "shared_intermediate_size",
+                                         false,
+                                         "num_experts_per_tok",
+                                         "",
+                                         true};
 
 constexpr LlamaPlaces fourPlaces = {"input_layernorm", "post_attention_layernorm",
                                     "pre_feedforward_layernorm", "post_feedforward_layernorm"},
@@ -216,6 +231,11 @@ static LlamaKind qwen35(StringRef type) {
 
 static LlamaKind granite() {
   return LlamaKind("granite").with(Multipliers).withBiases(ifAsked, ifAsked, mlpIfAsked);
+}
+
+/// Granite's with experts, of which one may be of all rows.
+static LlamaKind graniteMoe(StringRef type) {
+  return LlamaKind(type).with(Multipliers).withExperts(graniteExperts).withBiases(ifAsked, ifAsked);
 }
 
 using Norm = LlamaNorm;
@@ -452,6 +472,8 @@ static std::vector<LlamaKind> laterKinds() {
           .withAngles(5000000)
           .withHeads(128, 8)
           .withHeadNorms(Heads::All),
+      graniteMoe("granitemoe"),
+      graniteMoe("granitemoeshared"),
       granite()
           .as("hyperclovax")
           .with(LogitsTimes | NormsBehindIfSaid)

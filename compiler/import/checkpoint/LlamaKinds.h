@@ -107,6 +107,7 @@ struct LlamaExperts {
   /// What is added to the chances of experts where they are chosen, and not where they weigh:
   /// chances are then sigmoids. Empty: they are a softmax.
   llvm::StringRef correction = "";
+  bool isGranite = false; ///< gate and up in one tensor, one behind the other; so is the shared one
 };
 
 /// A family, with the published class's defaults of what a config may leave out. A row of the table

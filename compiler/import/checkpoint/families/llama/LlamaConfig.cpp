@@ -145,7 +145,9 @@ void LlamaConfig::readExperts() {
   experts = config.size(config.has(count) ? count : config.has(newer) ? newer : count);
   if (config.has(newer) && config.size(newer) != experts)
     config.refuse(newer, Twine(experts) + ", which is `" + count + "`");
-  if (!kind.experts->shared.empty())
+  bool mayLack = kind.experts->isGranite; // an expert of all rows, where its width is 0 or unsaid
+  if (!kind.experts->shared.empty() &&
+      (!mayLack || config.number(kind.experts->sharedKey).value_or(0) != 0))
     sharedHidden = config.size(kind.experts->sharedKey);
   StringRef key = kind.experts->chosenKey;
   auto oneOf = [&](StringRef name) { // of all layers, where each has its own

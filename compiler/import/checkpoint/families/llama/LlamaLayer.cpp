@@ -173,6 +173,12 @@ void LlamaWriter::writeExperts() {
     os << "param " << kind.experts->name << "." << kind.experts->correction << ": [X]\n";
   if (!sharedHidden)
     return;
+  if (kind.experts->isGranite) {
+    os << "linear shared_mlp.gate, shared_mlp.up: D -> I"
+       << (writer.ofLlamaCpp() ? "" : " = split(\"shared_mlp.input_linear\", gate up)")
+       << "\nlinear shared_mlp.output_linear: I -> D\n";
+    return;
+  }
   std::string path = (kind.experts->name + "." + kind.experts->shared).str();
   if (kind.experts->isSharedWeighted)
     os << "linear " << path << "_gate: D -> U\n";
@@ -184,6 +190,9 @@ void LlamaWriter::writeExperts() {
 static std::string sharedOf(Config &config, const LlamaKind &kind, StringRef act, StringRef x) {
   std::string path = (kind.experts->name + "." + kind.experts->shared).str(),
               of = "(" + x.str() + ")";
+  if (kind.experts->isGranite)
+    return "shared_mlp.output_linear(" + activation(config, act, kind.act, "shared_mlp.gate" + of) +
+           " * shared_mlp.up" + of + ")";
   return (kind.experts->isSharedWeighted ? "sum(U, sigmoid(" + path + "_gate" + of + ")) * " : "") +
          path + ".down_proj(" + activation(config, act, kind.act, path + ".gate_proj" + of) +
          " * " + path + ".up_proj" + of + ")";
@@ -201,7 +210,10 @@ std::string LlamaWriter::mlpOf(StringRef x) {
   if (experts) {
     std::string routed =
         ("route(" + kind.experts->name + ".experts, " + x + ", places, weights)").str();
-    return sharedHidden ? routed + " + " + sharedOf(config, kind, act, x) : routed;
+    if (!sharedHidden)
+      return routed;
+    std::string sum = routed + " + " + sharedOf(config, kind, act, x);
+    return residualScale == 1 ? sum : "(" + sum + ")";
   }
   bool isPacked = kind.mlp == LlamaMlp::Packed, isPlain = kind.mlp == LlamaMlp::Plain;
   std::string up = isPacked ? "mlp.up" : ("mlp." + kind.up).str(), gate = isPacked ? "mlp.gate"
@@ -225,11 +237,16 @@ void LlamaWriter::writeExpert() {
   StringRef gate = kind.experts->gate, up = kind.experts->up, down = kind.experts->down;
   if (writer.ofLlamaCpp())
     gate = "gate", up = "up", down = "down";
-  bool isPacked = writer.folder.has(prefix + "layers.0." + kind.experts->name.str() +
-                                    ".experts.0.gate_up_proj.weight");
-  os << "block Expert(x: [D]) -> [D] {\nlinear " << gate << ", " << up << ": D -> F"
-     << (isPacked ? (" = split(\"gate_up_proj\", " + gate + " " + up + ")").str() : "")
-     << "\nlinear " << down << ": F -> D\nreturn " << down << "("
+  StringRef packed = writer.ofLlamaCpp()       ? ""
+                     : kind.experts->isGranite ? "input_linear"
+                     : writer.folder.has(prefix + "layers.0." + kind.experts->name.str() +
+                                         ".experts.0.gate_up_proj.weight")
+                         ? "gate_up_proj"
+                         : "";
+  os << "block Expert(x: [D]) -> [D] {\nlinear " << gate << ", " << up << ": D -> F";
+  if (!packed.empty())
+    os << " = split(\"" << packed << "\", " << gate << " " << up << ")";
+  os << "\nlinear " << down << ": F -> D\nreturn " << down << "("
      << activation(config, act, kind.act, (gate + "(x)").str()) << " * " << up << "(x))\n}\n\n";
 }
 
