@@ -51,6 +51,7 @@ FACTS = {
     "flex_olmo": dict(places=BEHIND, head_norm="all", biases=(OF, OF, False)),
     "hunyuan_v1_moe": dict(head_norm="turned", head_names=("query_layernorm", "key_layernorm"), biases=(OF, OF, False)),
     "minimax_m2": dict(head_norm="all"),
+    "mellum": dict(head_norm="each", biases=(OF, OF, False)),
     "granitemoe": dict(biases=(OF, OF, False)),
     "granitemoeshared": dict(biases=(OF, OF, False)),
     "hyperclovax": dict(places=("input_layernorm", "post_norm1", "post_attention_layernorm", "post_norm2"), biases=(OF, OF, "mlp_bias")),
@@ -195,6 +196,8 @@ def attention_of(c, w, p, y, n, facts, eps):
     h, g, e = sizes_of(c)
     own = {"rope_type": "default", "original_max_position_embeddings": c["max_position_embeddings"], "rope_theta": c.get("rope_theta", 10000.0)}
     given = dict(c.get("rope_scaling") or c.get("rope_parameters") or {})
+    if "full_attention" in given:
+        given = dict(given["sliding_attention" if slides(c, n) else "full_attention"])
     if c["model_type"] == "olmo3" and slides(c, n):  # whose scaling is of layers that see all
         given = {}
     given["rope_type"] = given.pop("type", given.get("rope_type", "default"))

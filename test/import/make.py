@@ -396,6 +396,10 @@ FAMILIES.update({
                         residual_multiplier=0.6, logits_scaling=3.0, tie_word_embeddings=True),
     "granite-moe": relative("granitemoe", "GraniteMoe", **GRANITE),
     "granite-moe-shared": relative("granitemoeshared", "GraniteMoeShared", shared_intermediate_size=56, **GRANITE),
+    "mellum": relative("mellum", "Mellum", head_dim=12, num_experts=5, num_experts_per_tok=2, moe_intermediate_size=24, norm_topk_prob=True,
+                       mlp_layer_types=["sparse"] * 4, rope_parameters=dict(
+                           full_attention=dict(rope_type="yarn", rope_theta=500000.0, factor=4.0, original_max_position_embeddings=16),
+                           sliding_attention=dict(rope_type="default", rope_theta=5000.0)), **NEAR),
     "flex-olmo": relative("flex_olmo", "FlexOlmo", num_experts=5, num_experts_per_tok=3, norm_topk_prob=False, attention_bias=False),
     "hunyuan-moe": relative("hunyuan_v1_moe", "HunYuanMoEV1", head_dim=12, attention_bias=False, num_experts=4, moe_topk=[2] * 4, rope_scaling=dict(
         type="dynamic", alpha=50.0, factor=1.0, beta_fast=32, beta_slow=1, mscale=1.0, mscale_all_dim=1.0)),

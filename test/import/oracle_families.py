@@ -420,6 +420,7 @@ FAMILIES.update({
     "granitemoe": ("GraniteMoeForCausalLM", {**LLAMA, "num_local_experts": 4, "num_experts_per_tok": 2}, decoder),
     "granitemoeshared": ("GraniteMoeSharedForCausalLM", {**LLAMA, "num_local_experts": 4, "num_experts_per_tok": 2, "shared_intermediate_size": 40},
                          decoder),
+    "mellum": ("MellumForCausalLM", {**LLAMA, "head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24, **NEAR}, decoder),
     "minimax_m2": ("MiniMaxM2ForCausalLM", {**LLAMA, "head_dim": 8, "num_local_experts": 4, "num_experts_per_tok": 2}, decoder),
     "apertus": ("ApertusForCausalLM", LLAMA, decoder),
     "vaultgemma": ("VaultGemmaForCausalLM", {**LLAMA, "head_dim": 8, "query_pre_attn_scalar": 8, **NEAR}, decoder),

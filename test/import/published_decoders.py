@@ -92,6 +92,12 @@ DECODERS = {
         embedding_multiplier=12.0, logits_scaling=6.0, num_experts_per_tok=8, num_local_experts=32, output_router_logits=False,
         residual_multiplier=0.22, rms_norm_eps=1e-6, rope_scaling=None, rope_theta=1500000, router_aux_loss_coef=0.0, tie_word_embeddings=True),
                                               1334628352),
+    "JetBrains/Mellum2-12B-A2.5B-Base": (config(
+        "mellum", "Mellum", 2304, 28, 32, 4, 7168, 98304, 131072, attention_bias=False, head_dim=128, mlp_layer_types=["sparse"] * 28,
+        layer_types=["sliding_attention", "sliding_attention", "sliding_attention", "full_attention"] * 7, moe_intermediate_size=896,
+        norm_topk_prob=True, num_experts=64, num_experts_per_tok=8, output_router_logits=False, rms_norm_eps=1e-6, router_aux_loss_coef=0.001,
+        sliding_window=1024, rope_parameters=dict(full_attention=dict(rope_type="default", rope_theta=500000.0),
+                                                  sliding_attention=dict(rope_type="default", rope_theta=10000.0))), 12149923072),
     "allenai/FlexOlmo-7x7B-1T": (config(
         "flex_olmo", "FlexOlmo", 4096, 32, 32, 32, 11008, 100352, 4096, attention_bias=False, norm_topk_prob=False, num_experts=7,
         num_experts_per_tok=5, output_router_logits=False, rms_norm_eps=1e-6, rope_theta=500000, rope_scaling=None, router_aux_loss_coef=0.01),

@@ -19,9 +19,11 @@ public:
              const GgufKind &kind)
       : values(values), factors(factors), folder(folder), kind(kind),
         prefix(kind.architecture.str() + ".") {}
+  /// Fills in what the folder says of the model.
   llvm::Error read();
 
 private:
+  /// A value of the architecture, by its name behind that.
   const llvm::json::Value *find(llvm::StringRef key) const {
     return findWhole((prefix + key).str());
   }

@@ -27,6 +27,7 @@
 //   Generation with World Models"; Karpathy 2025, nanochat
 //   Ma et al. 2025, "BitNet b1.58 2B4T Technical Report"; Inception 2025, "Jais 2"
 //   Shi et al. 2025, "FlexOlmo"; Tencent 2025, "Hunyuan-A13B"; MiniMax 2025, "MiniMax-M2"
+//   JetBrains 2025, "Mellum 2"
 //   NAVER Cloud 2025, "HyperCLOVA X THINK Technical Report"
 #include "compiler/import/checkpoint/LlamaKinds.h"
 #include "llvm/ADT/STLExtras.h"
@@ -137,6 +138,13 @@ static constexpr LlamaExperts summed(LlamaExperts experts) {
   return experts;
 }
 constexpr LlamaExperts summedSharedExperts = summed(sharedExperts);
+
+/// The same, unless the config says otherwise.
+static constexpr LlamaExperts summedUnlessSaid(LlamaExperts experts) {
+  experts.sharesOtherwise = true;
+  return experts;
+}
+constexpr LlamaExperts mostlySummedExperts = summedUnlessSaid(sharedExperts);
 constexpr LlamaExperts hunyuanExperts = {
     "mlp", "gate_proj", "up_proj",    "down_proj",         "num_experts", "intermediate_size", true,
     false, "gate.wg",   "shared_mlp", "intermediate_size", false,         "moe_topk"};
@@ -168,7 +176,12 @@ constexpr LlamaExperts graniteExperts = {"block_sparse_moe",
                                          false,
                                          "num_experts_per_tok",
                                          "",
+                                         false,
                                          true};
+constexpr LlamaExperts mellumExperts = {
+    "mlp", "gate_proj", "up_proj", "down_proj", "num_experts", "moe_intermediate_size", false,
+    false, "gate",      "",        "",          false,         "num_experts_per_tok",   "",
+    true};
 
 constexpr LlamaPlaces fourPlaces = {"input_layernorm", "post_attention_layernorm",
                                     "pre_feedforward_layernorm", "post_feedforward_layernorm"},
@@ -377,9 +390,8 @@ static std::vector<LlamaKind> hybridKinds() {
       qwen35("qwen3_5_text").withHeads(256, 4),
       qwen35("qwen3_5_moe_text").withHeads(256, 2).withExperts(summedSharedExperts),
       qwen35("qwen3_next")
-          .with(SharesSum)
           .withHeads(256, 2)
-          .withExperts(sharedExperts)
+          .withExperts(mostlySummedExperts)
           .withMixer(LlamaMixer::PackedDeltaNet),
   };
 }
@@ -472,6 +484,14 @@ static std::vector<LlamaKind> laterKinds() {
           .withAngles(5000000)
           .withHeads(128, 8)
           .withHeadNorms(Heads::All),
+      LlamaKind("mellum")
+          .with(TypedLayers | LocalBase)
+          .withExperts(mellumExperts)
+          .withAngles(500000)
+          .withHeads(128, 4)
+          .withWindow(1024, 1)
+          .withHeadNorms(Heads::Each)
+          .withBiases(ifAsked, ifAsked),
       graniteMoe("granitemoe"),
       graniteMoe("granitemoeshared"),
       granite()

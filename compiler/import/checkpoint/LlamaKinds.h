@@ -45,7 +45,6 @@ enum LlamaTrait : uint64_t {
   LogitsTimes = 1 << 30,     ///< logits_scaling multiplies
   NormsBehindIfSaid = 1U << 31,   ///< norms behind only with use_post_norm
   GatedHeads = uint64_t(1) << 32, ///< what heads give is weighted; the weights stand behind queries
-  SharesSum = uint64_t(1) << 33,  ///< norm_topk_prob where the config does not say
 };
 
 /// The norms of a layer and behind the last one.
@@ -107,6 +106,7 @@ struct LlamaExperts {
   /// What is added to the chances of experts where they are chosen, and not where they weigh:
   /// chances are then sigmoids. Empty: they are a softmax.
   llvm::StringRef correction = "";
+  bool sharesOtherwise = false; ///< the weights sum up to 1 where norm_topk_prob is not said
   bool isGranite = false; ///< gate and up in one tensor, one behind the other; so is the shared one
 };
 

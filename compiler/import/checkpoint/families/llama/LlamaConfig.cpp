@@ -162,6 +162,9 @@ void LlamaConfig::readExperts() {
   chosen = oneOf(config.has(usual) && !config.has(key) ? usual : key);
   if (chosen > experts)
     config.refuse(key, "at most " + Twine(experts) + ", the number of experts");
+  if (any_of(config.texts("mlp_layer_types"),
+             [](const std::string &type) { return type != "sparse"; }))
+    config.refuse("mlp_layer_types", "`sparse` alone: experts in every layer");
   if (config.size("decoder_sparse_step", 1) != 1 || !config.sizes("mlp_only_layers").empty())
     config.refuse("decoder_sparse_step", "1, and no `mlp_only_layers`: experts in every layer");
 }

@@ -387,7 +387,8 @@ void LlamaWriter::writeRouting(StringRef m) {
        << ", A)\nlet picked = pick(chances, X at places)\nlet weights = picked / sum(A, picked)\n";
     return;
   }
-  bool sharesSum = kind.experts->sharesSum || config.flag("norm_topk_prob", is(SharesSum));
+  bool sharesSum =
+      kind.experts->sharesSum || config.flag("norm_topk_prob", kind.experts->sharesOtherwise);
   if (sharesSum) // a softmax over all, made to sum up to 1, is one over the chosen
     os << "let s, places = topk(X, " << routerOf(*kind.experts) << "(" << m
        << "), A)\nlet weights = softmax(A, s)\n";
