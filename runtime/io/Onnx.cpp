@@ -7,6 +7,7 @@
 #include "base/Names.h"
 #include "io/Checkpoint.h"
 #include "io/File.h"
+#include "io/OnnxCodes.h"
 #include "io/Protobuf.h"
 
 using namespace attn;
@@ -39,6 +40,10 @@ public:
                    Vector<SourceFile *> &files, Vector<StoredTensor> &tensors, Error &error)
       : window(file), path(path), which(which), arena(arena), files(files), tensors(tensors),
         error(error) {}
+  ~OnnxTensorReader() {
+    for (OnnxCodes *node : codes)
+      dispose(node);
+  }
   attn_status run();
 
 private:
@@ -47,6 +52,8 @@ private:
   attn_status readGraph(const Field &graph);
   /// Reads a node: the tensor of a `Constant` is a weight under the name of the node's output.
   attn_status readNode(const Field &node);
+  /// Reads an attribute: the tensor that it is, or a number of a node with codes.
+  attn_status readAttribute(const Field &attribute, OnnxCodes &node, Field &tensor);
   /// Reads an initializer; `name` is that of one which has none itself.
   attn_status readInitializer(const Field &field, const char *name = nullptr);
   /// Reads int32_data, whose numbers are the bits of elements of two bytes.
@@ -77,6 +84,7 @@ private:
   Vector<StoredTensor> &tensors;
   Error &error;
   NameTable locations;
+  Vector<OnnxCodes *> codes;
 };
 
 } // namespace
@@ -85,6 +93,12 @@ static const ElementType elementTypes[] = {{1, ATTN_F32, 4, true},   {10, ATTN_F
                                            {16, ATTN_BF16, 2, true}, {11, ATTN_F64, 8, true},
                                            {6, ATTN_I32, 4, false},  {7, ATTN_I64, 8, false},
                                            {9, ATTN_BOOL, 1, false}};
+/// Of codes, their scales and zeros.
+static const ElementType partTypes[] = {{1, ATTN_F32, 4, true},
+                                        {10, ATTN_F16, 2, true},
+                                        {16, ATTN_BF16, 2, true},
+                                        {2, ATTN_U8, 1, false},
+                                        {3, ATTN_U8, 1, false}};
 static constexpr uint64_t mostText = 4096; // of a name or a path
 
 bool attn::isOnnxName(const char *path) {
@@ -131,41 +145,97 @@ attn_status OnnxTensorReader::run() {
 }
 
 attn_status OnnxTensorReader::readGraph(const Field &graph) {
-  Message message(window, graph.begin, graph.end);
-  Field field;
-  while (message.next(field)) {
-    bool isNode = field.number == 1;
-    if (field.kind == Bytes && (isNode || field.number == 5))
-      if (attn_status status = isNode ? readNode(field) : readInitializer(field))
-        return status;
+  // Nodes first: they say which initializers are codes.
+  for (int pass = 0; pass < 2; ++pass) {
+    bool areNodes = pass == 0;
+    Message message(window, graph.begin, graph.end);
+    Field field;
+    while (message.next(field))
+      if (field.kind == Bytes && field.number == (areNodes ? 1 : 5))
+        if (attn_status status = areNodes ? readNode(field) : readInitializer(field))
+          return status;
+    if (message.isWrong)
+      return fail("its graph is damaged", message.position());
   }
-  return message.isWrong ? fail("its graph is damaged", message.position()) : ATTN_OK;
+  for (OnnxCodes *node : codes) {
+    StoredTensor made;
+    if (attn_status status = decodeOnnxCodes(*node, arena, made, error))
+      return status;
+    bool isNew = made.name;
+    for (const StoredTensor &other : tensors)
+      isNew = isNew && strcmp(other.name, made.name) != 0;
+    if (isNew && !tensors.push(made))
+      return error.outOfMemory(path);
+  }
+  return ATTN_OK;
 }
 
-attn_status OnnxTensorReader::readNode(const Field &node) {
-  Message message(window, node.begin, node.end);
-  Field field, part, tensor = {};
-  Field output = {};
-  bool isConstant = false;
-  while (message.next(field)) {
-    char type[8];
-    if (field.number == 4 && field.kind == Bytes && field.end - field.begin == sizeof type)
-      isConstant = window.file.read(field.begin, sizeof type, type) &&
-                   memcmp(type, "Constant", sizeof type) == 0;
-    if (field.number == 2 && field.kind == Bytes && output.end == 0)
-      output = field;
-    if (field.number == 5 && field.kind == Bytes)
-      for (Message attribute(window, field.begin, field.end); attribute.next(part);)
-        if (part.number == 5 && part.kind == Bytes)
-          tensor = part;
+attn_status OnnxTensorReader::readAttribute(const Field &attribute, OnnxCodes &node,
+                                            Field &tensor) {
+  static constexpr struct {
+    const char *name;
+    int64_t OnnxCodes::*value;
+  } numbers[] = {{"K", &OnnxCodes::K},
+                 {"N", &OnnxCodes::N},
+                 {"bits", &OnnxCodes::bits},
+                 {"block_size", &OnnxCodes::block},
+                 {"axis", &OnnxCodes::axis}};
+  Field part;
+  const char *name = "";
+  int64_t value = 0;
+  for (Message message(window, attribute.begin, attribute.end); message.next(part);) {
+    if (part.number == 1 && part.kind == Bytes && !(name = text(part.begin, part.end)))
+      return fail("an attribute whose name cannot be", part.begin);
+    if (part.number == 3 && part.kind == Varint)
+      value = int64_t(part.value);
+    if (part.number == 5 && part.kind == Bytes)
+      tensor = part;
+  }
+  for (const auto &number : numbers)
+    if (strcmp(name, number.name) == 0)
+      node.*number.value = value;
+  return ATTN_OK;
+}
+
+attn_status OnnxTensorReader::readNode(const Field &field) {
+  Message message(window, field.begin, field.end);
+  Field part, tensor = {};
+  const char *type = "";
+  OnnxCodes node;
+  size_t inputs = 0;
+  while (message.next(part)) {
+    if (part.kind != Bytes)
+      continue;
+    bool isName = part.number == 4 || part.number <= 2; // operator, input, output
+    const char *name = isName ? text(part.begin, part.end) : nullptr;
+    if (isName && !name)
+      return fail("a name with a NUL in it, or too long", part.begin);
+    if (part.number == 4)
+      type = name;
+    else if (part.number == 2 && !node.output)
+      node.output = name;
+    else if (part.number == 1 && inputs < 4)
+      node.inputs[inputs++] = name;
+    else if (part.number == 5)
+      if (attn_status status = readAttribute(part, node, tensor))
+        return status;
   }
   if (message.isWrong)
     return fail("its graph is damaged", message.position());
-  if (!isConstant || !tensor.end || output.end == output.begin)
+  if (!node.output || !*node.output)
     return ATTN_OK;
-  const char *name = text(output.begin, output.end);
-  return name ? readInitializer(tensor, name)
-              : fail("a name with a NUL in it, or too long", output.begin);
+  if (strcmp(type, "Constant") == 0 && tensor.end)
+    return readInitializer(tensor, node.output);
+  node.isProduct = strcmp(type, "MatMulNBits") == 0;
+  if (!node.isProduct && strcmp(type, "DequantizeLinear") != 0)
+    return ATTN_OK;
+  OnnxCodes *kept = create<OnnxCodes>();
+  if (!kept || !codes.push(kept)) {
+    dispose(kept);
+    return error.outOfMemory(path);
+  }
+  *kept = node;
+  return ATTN_OK;
 }
 
 attn_status OnnxTensorReader::readAxes(const Field &field, Initializer &tensor) {
@@ -299,6 +369,19 @@ attn_status OnnxTensorReader::readInitializer(const Field &field, const char *na
       return status;
   if (message.isWrong)
     return fail("a damaged initializer", message.position(), &tensor);
+  for (OnnxCodes *node : codes)
+    if (StoredTensor *kept = tensor.tensor.name ? node->partOf(tensor.tensor.name) : nullptr) {
+      for (const ElementType &type : partTypes)
+        if (type.number == tensor.type) {
+          if (attn_status status = place(tensor, type))
+            return status;
+          *kept = tensor.tensor;
+          if (tensor.type == 3)
+            strcpy(kept->dtypeName, "I8");
+          if (!kept->file && !kept->data)
+            kept->file = &window.file;
+        }
+    }
   for (const ElementType &type : elementTypes)
     if (type.number == tensor.type &&
         (which == OnnxTensors::All || (type.isFloat && tensor.tensor.rank > 0))) {

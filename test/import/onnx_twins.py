@@ -13,6 +13,7 @@ import onnx
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "numeric"))
 from measured import measured
+import onnx_codes
 import onnx_graphs
 import onnx_published
 import onnx_recurrent
@@ -20,8 +21,8 @@ from onnx_numpy import OPERATORS, evaluate
 from program import call, run
 
 BOUND = 1e-5
-OPERATORS.update(onnx_recurrent.OPERATORS)
-MODELS = {**onnx_graphs.MODELS, **onnx_published.MODELS, **onnx_recurrent.MODELS}
+OPERATORS.update({**onnx_recurrent.OPERATORS, **onnx_codes.OPERATORS})
+MODELS = {**onnx_graphs.MODELS, **onnx_published.MODELS, **onnx_recurrent.MODELS, **onnx_codes.MODELS}
 SIZES = {"batch": 2, "sequence": 11, "memory": 7}
 
 

@@ -39,6 +39,7 @@ static Error misfitError(ArrayRef<Misfit> misfits) {
 static Expected<Graph> prepared(OnnxGraph &file, StringMap<int64_t> &sizes,
                                 const TensorLoader &load) {
   liftConstants(file);
+  takeCodes(file);
   expandContrib(file);
   takeCaches(file, sizes);
   if (Error error = sortNodes(file))

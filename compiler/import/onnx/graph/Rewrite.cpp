@@ -37,6 +37,80 @@ void liftConstants(OnnxGraph &graph) {
   });
 }
 
+//===-- codes -------------------------------------------------------------------------------===//
+
+/// A whole number that is an attribute; 0 where there is none.
+static int64_t integerOf(const OnnxNode &node, StringRef name) {
+  for (const OnnxAttribute &attribute : node.attributes)
+    if (attribute.name == name)
+      if (auto *value = std::get_if<int64_t>(&attribute.value))
+        return *value;
+  return 0;
+}
+
+/// A node of one output beside another.
+static OnnxNode nodeBeside(const OnnxNode &node, StringRef type, std::vector<std::string> inputs,
+                           StringRef output) {
+  OnnxNode made;
+  made.name = node.name;
+  made.type = type.str();
+  made.inputs = std::move(inputs);
+  made.outputs = {output.str()};
+  return made;
+}
+
+void takeCodes(OnnxGraph &graph) {
+  StringMap<size_t> places;
+  for (auto [i, constant] : enumerate(graph.constants))
+    places.try_emplace(constant.name, i);
+  auto isConstant = [&](const OnnxNode &node, size_t i) {
+    return i < node.inputs.size() && places.count(node.inputs[i]);
+  };
+  auto isGiven = [](const OnnxNode &node, size_t i) {
+    return i < node.inputs.size() && !node.inputs[i].empty();
+  };
+  std::vector<OnnxNode> nodes;
+  for (OnnxNode &node : graph.nodes) {
+    bool isProduct = node.type == "MatMulNBits" && node.domain == "com.microsoft";
+    if (isProduct && isConstant(node, 1) && isConstant(node, 2) &&
+        (!isGiven(node, 3) || isConstant(node, 3))) {
+      if (isGiven(node, 4)) {
+        node.problem = "groups whose order is given (`g_idx`)";
+        nodes.push_back(std::move(node));
+        continue;
+      }
+      OnnxTensor &codes = graph.constants[places[node.inputs[1]]];
+      codes.type = OnnxType::F32;
+      codes.shape = {integerOf(node, "N"), integerOf(node, "K")};
+      codes.bytes.clear();
+      codes.isExternal = codes.isReadable = true;
+      std::string turned = node.outputs[0] + ":turned", product = node.outputs[0];
+      if (isGiven(node, 5))
+        product += ":product";
+      nodes.push_back(nodeBeside(node, "Transpose", {node.inputs[1]}, turned));
+      nodes.back().attributes.push_back({"perm", std::vector<int64_t>{1, 0}});
+      nodes.push_back(nodeBeside(node, "MatMul", {node.inputs[0], turned}, product));
+      if (isGiven(node, 5))
+        nodes.push_back(nodeBeside(node, "Add", {product, node.inputs[5]}, node.outputs[0]));
+      continue;
+    }
+    bool isLinear = node.type == "DequantizeLinear" && isConstant(node, 0) && isConstant(node, 1) &&
+                    (!isGiven(node, 2) || isConstant(node, 2));
+    constexpr auto unsigned8 = OnnxType(2), signed8 = OnnxType(3);
+    OnnxType type = isLinear ? graph.constants[places[node.inputs[0]]].type : OnnxType::None;
+    if ((type == unsigned8 || type == signed8) && integerOf(node, "block_size") == 0) {
+      OnnxTensor numbers = graph.constants[places[node.inputs[0]]];
+      numbers.name = node.outputs[0];
+      numbers.type = OnnxType::F32;
+      numbers.isExternal = numbers.isReadable = true;
+      graph.constants.push_back(std::move(numbers));
+      continue;
+    }
+    nodes.push_back(std::move(node));
+  }
+  graph.nodes = std::move(nodes);
+}
+
 //===-- branches ----------------------------------------------------------------------------===//
 
 /// Appends the nodes of a branch, whose own values are called after the `If`.

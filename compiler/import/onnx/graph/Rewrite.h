@@ -12,6 +12,11 @@ namespace attn::importer {
 /// The reader of checkpoints finds them under the names of the nodes' outputs.
 void liftConstants(OnnxGraph &graph);
 
+/// Makes weights of the codes of MatMulNBits and of DequantizeLinear, which the reader of
+/// checkpoints decodes: matrices [N, K] under the names of the codes, others under the names of the
+/// nodes' outputs.
+void takeCodes(OnnxGraph &graph);
+
 /// Puts the nodes of a branch in the place of each `If` whose condition is known when importing, as
 /// that of PyTorch's `squeeze` is where sizes are; `graph` is what was read of `file`. Whether
 /// there was one: the file is then read again.
