@@ -20,7 +20,7 @@ from onnx_graph import Graph
 from onnx_numpy import evaluate
 from program import call, run
 
-D, H, G, E, F, V, ROWS, LAYERS = 32, 4, 2, 8, 40, 50, 64, 2
+D, H, G, E, F, V, ROWS, LAYERS = 64, 4, 2, 16, 40, 50, 64, 2
 F32, I64 = TensorProto.FLOAT, TensorProto.INT64
 MS = "com.microsoft"
 
@@ -175,7 +175,7 @@ MODELS = {
     "gpt2": (gpt2, ["2 of Layer", "positions(T)", "mask causal"]),
     "mha": (mha, ["2 of Layer", "qkv.bias","mask causal"]),
     "gqa": (gqa, ["rotary(", "base = 500000", "mask causal"]),
-    "gqa-packed": (lambda: gqa(packed=True, partial=True, softcap=5.0), ["features = 4", "cap 5"]),
+    "gqa-packed": (lambda: gqa(packed=True, partial=True, softcap=5.0), ["features = 8", "cap 5"]),
     "gqa-window": (lambda: gqa(local_window_size=3, scale=0.4, rotary_interleaved=1), ["window(2, 0)", "interleaved"]),
     "optimum": (optimum, ["2 of Layer", "rotary(", "mask causal"]),
     "merged": (merged, ["2 of Layer", "rotary(", "mask causal"]),
