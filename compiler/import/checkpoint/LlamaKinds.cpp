@@ -29,7 +29,7 @@
 //   Shi et al. 2025, "FlexOlmo"; Tencent 2025, "Hunyuan-A13B"; MiniMax 2025, "MiniMax-M2"
 //   JetBrains 2025, "Mellum 2"
 //   NAVER Cloud 2025, "HyperCLOVA X THINK Technical Report"
-#include "compiler/import/checkpoint/LlamaKinds.h"
+#include "compiler/import/checkpoint/LlamaExperts.h"
 #include "llvm/ADT/STLExtras.h"
 #include <vector>
 
@@ -109,79 +109,6 @@ LlamaKind &LlamaKind::withNames(StringRef output, StringRef last) {
   out = output, lastNorm = last;
   return *this;
 }
-
-constexpr LlamaExperts mixtralExperts = {"block_sparse_moe",  "w1", "w3", "w2", "num_local_experts",
-                                         "intermediate_size", true};
-constexpr LlamaExperts qwenExperts = {
-    "mlp", "gate_proj", "up_proj", "down_proj", "num_experts", "moe_intermediate_size", false};
-constexpr LlamaExperts ossExperts = {
-    "mlp", "gate", "up",    "down_proj", "num_local_experts", "intermediate_size",
-    true,  true,   "router"};
-
-constexpr LlamaExperts olmoExperts = {"mlp",         "gate_proj",         "up_proj", "down_proj",
-                                      "num_experts", "intermediate_size", false};
-constexpr LlamaExperts sharedExperts = {"mlp",
-                                        "gate_proj",
-                                        "up_proj",
-                                        "down_proj",
-                                        "num_experts",
-                                        "moe_intermediate_size",
-                                        false,
-                                        false,
-                                        "gate",
-                                        "shared_expert",
-                                        "shared_expert_intermediate_size"};
-
-/// The same, whose weights sum up to 1.
-static constexpr LlamaExperts summed(LlamaExperts experts) {
-  experts.sharesSum = true;
-  return experts;
-}
-constexpr LlamaExperts summedSharedExperts = summed(sharedExperts);
-
-/// The same, unless the config says otherwise.
-static constexpr LlamaExperts summedUnlessSaid(LlamaExperts experts) {
-  experts.sharesOtherwise = true;
-  return experts;
-}
-constexpr LlamaExperts mostlySummedExperts = summedUnlessSaid(sharedExperts);
-constexpr LlamaExperts hunyuanExperts = {
-    "mlp", "gate_proj", "up_proj",    "down_proj",         "num_experts", "intermediate_size", true,
-    false, "gate.wg",   "shared_mlp", "intermediate_size", false,         "moe_topk"};
-constexpr LlamaExperts minimaxExperts = {"block_sparse_moe",
-                                         "w1",
-                                         "w3",
-                                         "w2",
-                                         "num_local_experts",
-                                         "intermediate_size",
-                                         true,
-                                         false,
-                                         "gate",
-                                         "",
-                                         "",
-                                         false,
-                                         "num_experts_per_tok",
-                                         "e_score_correction_bias"};
-constexpr LlamaExperts graniteExperts = {"block_sparse_moe",
-                                         "gate",
-                                         "up",
-                                         "output_linear",
-                                         "num_local_experts",
-                                         "intermediate_size",
-                                         true,
-                                         false,
-                                         "router.layer",
-                                         "shared_mlp",
-                                         "shared_intermediate_size",
-                                         false,
-                                         "num_experts_per_tok",
-                                         "",
-                                         false,
-                                         true};
-constexpr LlamaExperts mellumExperts = {
-    "mlp", "gate_proj", "up_proj", "down_proj", "num_experts", "moe_intermediate_size", false,
-    false, "gate",      "",        "",          false,         "num_experts_per_tok",   "",
-    true};
 
 constexpr LlamaPlaces fourPlaces = {"input_layernorm", "post_attention_layernorm",
                                     "pre_feedforward_layernorm", "post_feedforward_layernorm"},

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Mixtures of experts of decoders in Llama's form: a row for each way in which they are called.
+#pragma once
+
+#include "compiler/import/checkpoint/LlamaKinds.h"
+
+namespace attn::importer {
+
+/// Mixtral's.
+inline constexpr LlamaExperts mixtralExperts = {
+    "block_sparse_moe", "w1", "w3", "w2", "num_local_experts", "intermediate_size", true};
+/// Qwen 3's, which others have, too.
+inline constexpr LlamaExperts qwenExperts = {
+    "mlp", "gate_proj", "up_proj", "down_proj", "num_experts", "moe_intermediate_size", false};
+/// GPT-OSS's.
+inline constexpr LlamaExperts ossExperts = {
+    "mlp", "gate", "up",    "down_proj", "num_local_experts", "intermediate_size",
+    true,  true,   "router"};
+
+/// OLMoE's.
+inline constexpr LlamaExperts olmoExperts = {
+    "mlp", "gate_proj", "up_proj", "down_proj", "num_experts", "intermediate_size", false};
+/// Qwen 2's, with an expert of all rows.
+inline constexpr LlamaExperts sharedExperts = {"mlp",
+                                               "gate_proj",
+                                               "up_proj",
+                                               "down_proj",
+                                               "num_experts",
+                                               "moe_intermediate_size",
+                                               false,
+                                               false,
+                                               "gate",
+                                               "shared_expert",
+                                               "shared_expert_intermediate_size"};
+
+/// The same, whose weights sum up to 1.
+constexpr LlamaExperts summed(LlamaExperts experts) {
+  experts.sharesSum = true;
+  return experts;
+}
+/// Qwen 3.5's.
+inline constexpr LlamaExperts summedSharedExperts = summed(sharedExperts);
+
+/// The same, unless the config says otherwise.
+constexpr LlamaExperts summedUnlessSaid(LlamaExperts experts) {
+  experts.sharesOtherwise = true;
+  return experts;
+}
+/// Qwen3-Next's.
+inline constexpr LlamaExperts mostlySummedExperts = summedUnlessSaid(sharedExperts);
+/// Hunyuan's.
+inline constexpr LlamaExperts hunyuanExperts = {
+    "mlp", "gate_proj", "up_proj",    "down_proj",         "num_experts", "intermediate_size", true,
+    false, "gate.wg",   "shared_mlp", "intermediate_size", false,         "moe_topk"};
+/// MiniMax M2's, whose chances are corrected.
+inline constexpr LlamaExperts minimaxExperts = {"block_sparse_moe",
+                                                "w1",
+                                                "w3",
+                                                "w2",
+                                                "num_local_experts",
+                                                "intermediate_size",
+                                                true,
+                                                false,
+                                                "gate",
+                                                "",
+                                                "",
+                                                false,
+                                                "num_experts_per_tok",
+                                                "e_score_correction_bias"};
+/// Granite's.
+inline constexpr LlamaExperts graniteExperts = {"block_sparse_moe",
+                                                "gate",
+                                                "up",
+                                                "output_linear",
+                                                "num_local_experts",
+                                                "intermediate_size",
+                                                true,
+                                                false,
+                                                "router.layer",
+                                                "shared_mlp",
+                                                "shared_intermediate_size",
+                                                false,
+                                                "num_experts_per_tok",
+                                                "",
+                                                false,
+                                                true};
+/// Mellum 2's.
+inline constexpr LlamaExperts mellumExperts = {
+    "mlp", "gate_proj", "up_proj", "down_proj", "num_experts", "moe_intermediate_size", false,
+    false, "gate",      "",        "",          false,         "num_experts_per_tok",   "",
+    true};
+
+} // namespace attn::importer
