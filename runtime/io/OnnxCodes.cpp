@@ -33,8 +33,8 @@ static float codeAt(const uint8_t *row, int64_t index, int64_t bits) {
 }
 
 /// Codes of MatMulNBits.
-static attn_status decodeBlocks(const OnnxCodes &node, const char *codes, const char *scales,
-                                const char *zeros, float *values, Error &error) {
+static attn_status decodeProduct(const OnnxCodes &node, const char *codes, const char *scales,
+                                 const char *zeros, float *values, Error &error) {
   if ((node.bits != 4 && node.bits != 8) || node.block < 16 || node.K < 1 || node.N < 1)
     return refuse(node, "codes of other than 4 or 8 bits, or blocks that cannot be", error);
   int64_t blocks = (node.K + node.block - 1) / node.block, bytes = node.block * node.bits / 8;
@@ -60,8 +60,8 @@ static attn_status decodeBlocks(const OnnxCodes &node, const char *codes, const 
 }
 
 /// Codes of DequantizeLinear.
-static attn_status decodeLinear(const OnnxCodes &node, const char *codes, const char *scales,
-                                const char *zeros, float *values, Error &error) {
+static attn_status decodeAlong(const OnnxCodes &node, const char *codes, const char *scales,
+                               const char *zeros, float *values, Error &error) {
   int64_t count = countOf(node.codes), several = countOf(node.scales);
   int64_t axis = node.axis < 0 ? node.axis + node.codes.rank : node.axis, inner = 1;
   if (several > 1) {
@@ -102,8 +102,8 @@ attn_status attn::decodeOnnxCodes(const OnnxCodes &node, Arena &arena, StoredTen
   if (count < 0 || count > INT64_MAX / 4 || !numbers.resize(size_t(count) * 4))
     return error.outOfMemory(node.codes.name);
   auto *values = reinterpret_cast<float *>(numbers.data());
-  attn_status status = node.isProduct ? decodeBlocks(node, codes, scales, zeros, values, error)
-                                      : decodeLinear(node, codes, scales, zeros, values, error);
+  attn_status status = node.isProduct ? decodeProduct(node, codes, scales, zeros, values, error)
+                                      : decodeAlong(node, codes, scales, zeros, values, error);
   if (status)
     return status;
   made = node.codes;

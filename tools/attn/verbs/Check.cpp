@@ -24,11 +24,12 @@ int checkImported(StringRef text, StringRef folder, std::vector<TensorsOfPrecisi
   return findPrecisions(wanted, folder.str(), precisions);
 }
 
-int checkImported(const importer::OnnxSpec &imported, StringRef path, bool hasTensors) {
+int checkImported(StringRef text, function_ref<std::string(StringRef)> nodeOf, StringRef path,
+                  bool hasTensors) {
   Spec spec;
-  auto [problem, line] = spec.problemOf(imported.text);
+  auto [problem, line] = spec.problemOf(text);
   if (!problem.empty()) {
-    std::string node = imported.nodeOf(line);
+    std::string node = nodeOf(line);
     return fail(
         BadInput,
         "`" + path + "`: " +

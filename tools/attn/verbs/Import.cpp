@@ -224,7 +224,8 @@ static int runImportOnnx(const opt::InputArgList &args, StringRef path,
   auto spec = importer::importOnnx(buffer->getBuffer(), sizes, source);
   if (!spec)
     return failImport(path, spec.takeError());
-  if (int code = checkImported(*spec, path, spec->hasWeights && isNamed))
+  auto nodeOf = [&](StringRef line) { return spec->nodeOf(line); };
+  if (int code = checkImported(spec->text, nodeOf, path, spec->hasWeights && isNamed))
     return code;
   return writeOutput(args.getLastArgValue(OPT_o, "-"), spec->text);
 }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "compiler/Compiler.h"
-#include "compiler/import/Import.h"
 #include "tools/attn/build/Spec.h"
 #include "tools/attn/checkpoints/Checkpoints.h"
 #include "tools/attn/explain/Remarks.h"
@@ -62,7 +61,8 @@ int checkImported(llvm::StringRef text, llvm::StringRef folder,
                   std::vector<TensorsOfPrecision> &precisions);
 
 /// The same of the spec of an ONNX file, whose message names the node of the graph that does not
-/// fit; `hasTensors`: the weights are looked for in the file, too.
-int checkImported(const importer::OnnxSpec &spec, llvm::StringRef path, bool hasTensors);
+/// fit, `nodeOf` the line of the spec; `hasTensors`: the weights are looked for in the file, too.
+int checkImported(llvm::StringRef text, llvm::function_ref<std::string(llvm::StringRef)> nodeOf,
+                  llvm::StringRef path, bool hasTensors);
 
 } // namespace attn::tool
