@@ -10,6 +10,10 @@ def config(model_type, architecture, width, layers, heads, groups, hidden, vocab
                 max_position_embeddings=positions, **{"hidden_act": "silu", "tie_word_embeddings": False, **more})
 
 
+NETS = dict(attention_bias=False, attention_dropout=0.0, head_dim=256, linear_conv_kernel_dim=4, linear_key_head_dim=128, rms_norm_eps=1e-6,
+            linear_value_head_dim=128, linear_num_key_heads=16, full_attention_interval=4)
+TURNS = dict(rope_parameters=dict(mrope_interleaved=True, mrope_section=[11, 11, 10], partial_rotary_factor=0.25, rope_theta=10000000,
+                                  rope_type="default"))
 BARE = dict(attention_bias=False, mlp_bias=False)
 DECODERS = {
     "HuggingFaceTB/SmolLM3-3B": (config(
@@ -32,6 +36,16 @@ DECODERS = {
         "qwen2_moe", "Qwen2Moe", 2048, 24, 16, 16, 5632, 151936, 8192, decoder_sparse_step=1, max_window_layers=21, moe_intermediate_size=1408,
         norm_topk_prob=False, num_experts=60, num_experts_per_tok=4, output_router_logits=False, rms_norm_eps=1e-6, rope_theta=1000000.0,
         router_aux_loss_coef=0.001, shared_expert_intermediate_size=5632, sliding_window=32768, use_sliding_window=False), 14315784192),
+    "Qwen/Qwen3.5-27B, the language model": (config(
+        "qwen3_5_text", "Qwen3_5", 5120, 64, 24, 4, 17408, 248320, 262144, **NETS, **TURNS, linear_num_value_heads=48, attn_output_gate=True,
+        layer_types=[*["linear_attention"] * 3, "full_attention"] * 16, mamba_ssm_dtype="float32", mtp_num_hidden_layers=1), 26895998464),
+    "Qwen/Qwen3.5-35B-A3B, the language model": (config(
+        "qwen3_5_moe_text", "Qwen3_5Moe", 2048, 40, 16, 2, 512, 248320, 262144, **NETS, **TURNS, linear_num_value_heads=32, num_experts=256,
+        num_experts_per_tok=8, moe_intermediate_size=512, shared_expert_intermediate_size=512, router_aux_loss_coef=0.001), 34660610688),
+    "Qwen/Qwen3-Next-80B-A3B-Instruct": (config(
+        "qwen3_next", "Qwen3Next", 2048, 48, 16, 2, 5120, 151936, 262144, **NETS, linear_num_value_heads=32, num_experts=512,
+        num_experts_per_tok=10, moe_intermediate_size=512, shared_expert_intermediate_size=512, norm_topk_prob=True, decoder_sparse_step=1,
+        mlp_only_layers=[], partial_rotary_factor=0.25, rope_scaling=None, rope_theta=10000000, router_aux_loss_coef=0.001), 79674391296),
     "ibm-granite/granite-3.1-2b-instruct": (config(
         "granite", "Granite", 2048, 40, 32, 8, 8192, 49155, 131072, **BARE, rms_norm_eps=1e-5, rope_theta=5000000.0, rope_scaling=None,
         attention_multiplier=0.015625, embedding_multiplier=12.0, logits_scaling=8.0, residual_multiplier=0.22, tie_word_embeddings=True),

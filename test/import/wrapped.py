@@ -18,7 +18,9 @@ WRAPPED = [("gemma3", "gemma3", {"model.": "language_model.model."}),
            ("gemma3", "gemma3", {"model.": "model.language_model."}),
            ("llava", "llama2", {"model.": "language_model.model.", "lm_head.": "language_model.lm_head."}),
            ("llava", "llama2", {"model.": "model.language_model."}),
-           ("smolvlm", "llama2", {"model.": "model.text_model."})]
+           ("smolvlm", "llama2", {"model.": "model.text_model."}),
+           ("qwen3_5", "qwen3-5", {"model.": "model.language_model."}),
+           ("qwen3_5_moe", "qwen3-5-moe", {"model.": "model.language_model."})]
 
 
 def spec_of(folder):

@@ -101,7 +101,7 @@ void ModernBertWriter::writeLayer() {
   os << "mask inside(b, j) with input lengths: i32[B] = j < lengths[b]  // the rest is padding\n\n"
      << "block Layer[T](x: [B, T, D], lengths: i32[B]; normed = true, seen = true, full = true) "
         "-> [B, T, D] {\n"
-     << "layernorm attn_norm: D eps " << eps << lacking << " optional  // not in the first layer\n"
+     << "layernorm attn_norm: D eps " << eps << lacking << " if normed  // not in the first layer\n"
      << "layernorm mlp_norm: D eps " << eps << lacking << '\n'
      << "linear attn.q, attn.k, attn.v: D -> H, E" << attentionBias << " = split(\"attn.Wqkv"
      << packed << "\", q k v)\nlinear attn.Wo: H, E -> D" << attentionBias << '\n'

@@ -37,6 +37,7 @@ public:
   LlamaConfig(FamilyWriter &writer, const LlamaKind &kind)
       : writer(writer), config(writer.config), os(writer.os), kind(kind),
         norms(kind.norm, writer.folder.addedOne) {}
+  /// Reads all that a spec needs.
   void read();
 
 protected:
@@ -113,6 +114,7 @@ public:
   void write();
 
 private:
+  /// The model around its entries; its dims.
   void writeModel();
   void writeDims();
   /// The lines that say which tensors are left out.

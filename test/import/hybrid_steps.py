@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A hybrid's folder writes, token by token with its states and its cache, what NumPy chooses that reads the whole text each time; with beams,
+whose states change places, too.
+
+usage: hybrid_steps.py FOLDER"""
+import os
+import sys
+
+import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "numeric"))
+from decoders import decoder
+from make import make
+from program import call, run
+
+STEPS, PROMPT = 5, 7
+
+
+def chances(config, weights, texts):
+    scores = decoder(config, weights, texts)["scores"][:, -1]
+    scores = scores - scores.max(-1, keepdims=True)
+    return scores - np.log(np.exp(scores).sum(-1, keepdims=True))
+
+
+def written(config, weights, prompt, beams):
+    hypotheses = [(0.0, list(prompt))]
+    for _ in range(STEPS):
+        longer = [(total + float(own[token]), text + [int(token)])
+                  for (total, text), own in zip(hypotheses, chances(config, weights, np.array([text for _, text in hypotheses])))
+                  for token in np.argsort(-own)[:beams]]
+        hypotheses = sorted(longer, key=lambda each: -each[0])[:beams]
+    return hypotheses[0][1][len(prompt):]
+
+
+def main():
+    folder = sys.argv[1]
+    config, tensors = make("qwen3-5", folder, 7)
+    weights = {name: value.astype(np.float64) for name, value in tensors.items()}
+    spec = os.path.join(folder, "spec.attn")
+    call(["attn", "import", folder, "-o", spec])
+    with open(spec) as file:
+        text = file.read()
+    ids = np.random.default_rng(5).integers(5, config["vocab_size"], (3, PROMPT)).astype(np.int32)
+    for beams in (1, 2):
+        with open(spec, "w") as file:
+            file.write(text.replace("limit = 63", f"limit = {STEPS}, beams = {beams}"))
+        tokens, = run(["attn", "run", spec, "--entry", "generate", "--weights", folder], folder, {"ids": ids}, ["tokens"])
+        wanted = np.array([written(config, weights, row, beams) for row in ids])
+        assert (tokens == wanted).all(), f"{beams} beams: {tokens.tolist()}, expected {wanted.tolist()}"
+    print("each step chose what the whole text says")
+
+
+if __name__ == "__main__":
+    main()
