@@ -138,7 +138,7 @@ PUBLISHED = {
         architectures=["ModernBertForMaskedLM"], model_type="modernbert", attention_bias=False, classifier_activation="gelu", classifier_bias=False,
         classifier_pooling="mean", decoder_bias=True, global_attn_every_n_layers=3, global_rope_theta=160000.0, hidden_activation="gelu",
         hidden_size=768, intermediate_size=1152, local_attention=128, local_rope_theta=10000.0, max_position_embeddings=8192, mlp_bias=False,
-        norm_bias=False, norm_eps=1e-5, num_attention_heads=12, num_hidden_layers=22, vocab_size=50368), modernbert_shapes, 149655232 + 768),  # the norm that layer 0 lacks may be there
+        norm_bias=False, norm_eps=1e-5, num_attention_heads=12, num_hidden_layers=22, vocab_size=50368), modernbert_shapes, 149655232),
     "nomic-ai/nomic-embed-text-v1.5": (dict(
         architectures=["NomicBertModel"], model_type="nomic_bert", activation_function="swiglu", causal=False, layer_norm_epsilon=1e-12,
         max_trained_positions=2048, mlp_fc1_bias=False, mlp_fc2_bias=False, n_embd=768, n_head=12, n_inner=3072, n_layer=12, n_positions=8192,

@@ -125,7 +125,7 @@ static std::string textOf(const Layers &layers) {
   std::string text;
   for (auto at = layers.begin(); at != layers.end();) {
     int64_t first = *at, last = first;
-    while (++at != layers.end() && *at == last + 1)
+    for (++at; at != layers.end() && *at == last + 1; ++at)
       last = *at;
     text += (text.empty() ? "" : ",") + std::to_string(first);
     text += last > first ? "-" + std::to_string(last) : "";
