@@ -175,8 +175,8 @@ attn_status OnnxTensorReader::readAttribute(const Field &attribute, OnnxCodes &n
   static constexpr struct {
     const char *name;
     int64_t OnnxCodes::*value;
-  } numbers[] = {{"K", &OnnxCodes::K},
-                 {"N", &OnnxCodes::N},
+  } numbers[] = {{"K", &OnnxCodes::depth},
+                 {"N", &OnnxCodes::columns},
                  {"bits", &OnnxCodes::bits},
                  {"block_size", &OnnxCodes::block},
                  {"axis", &OnnxCodes::axis}};
@@ -411,9 +411,9 @@ attn_status OnnxTensorReader::place(Initializer &tensor, const ElementType &type
   stored.bytes = size_t(bytes);
   if (tensor.isExternal)
     return placeExternal(tensor);
-  if (tensor.halves.size() && !tensor.hasBytes && type.bytes == 2)
+  if (!tensor.halves.empty() && !tensor.hasBytes && type.bytes == 2)
     return placeHalves(tensor);
-  if (tensor.isSpread || tensor.halves.size()) {
+  if (tensor.isSpread || !tensor.halves.empty()) {
     Text quoted;
     quoted.appendQuoted(stored.name, stored.nameLength < 200 ? stored.nameLength : 200);
     error.set(ATTN_BAD_WEIGHTS, "W0205",

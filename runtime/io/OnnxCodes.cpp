@@ -35,17 +35,18 @@ static float codeAt(const uint8_t *row, int64_t index, int64_t bits) {
 /// Codes of MatMulNBits.
 static attn_status decodeProduct(const OnnxCodes &node, const char *codes, const char *scales,
                                  const char *zeros, float *values, Error &error) {
-  if ((node.bits != 4 && node.bits != 8) || node.block < 16 || node.K < 1 || node.N < 1)
+  if ((node.bits != 4 && node.bits != 8) || node.block < 16 || node.depth < 1 || node.columns < 1)
     return refuse(node, "codes of other than 4 or 8 bits, or blocks that cannot be", error);
-  int64_t blocks = (node.K + node.block - 1) / node.block, bytes = node.block * node.bits / 8;
+  int64_t blocks = (node.depth + node.block - 1) / node.block, bytes = node.block * node.bits / 8;
   bool areFloats = node.zeros.name && node.zeros.dtype == node.scales.dtype;
   int64_t zeroBytes = (blocks * node.bits + 7) / 8;
-  if (countOf(node.codes) != node.N * blocks * bytes || countOf(node.scales) != node.N * blocks ||
-      (zeros && countOf(node.zeros) != node.N * (areFloats ? blocks : zeroBytes)))
+  if (countOf(node.codes) != node.columns * blocks * bytes ||
+      countOf(node.scales) != node.columns * blocks ||
+      (zeros && countOf(node.zeros) != node.columns * (areFloats ? blocks : zeroBytes)))
     return refuse(node, "codes, scales and zeros are not as many as `N`, `K` and `block_size` say",
                   error);
-  for (int64_t row = 0; row < node.N; ++row)
-    for (int64_t k = 0; k < node.K; ++k) {
+  for (int64_t row = 0; row < node.columns; ++row)
+    for (int64_t k = 0; k < node.depth; ++k) {
       int64_t block = k / node.block, at = row * blocks + block;
       auto *own = reinterpret_cast<const uint8_t *>(codes) + at * bytes;
       float zero = float(1 << (node.bits - 1));
@@ -53,8 +54,8 @@ static attn_status decodeProduct(const OnnxCodes &node, const char *codes, const
         zero = areFloats ? loadFloat(zeros, node.zeros.dtype, at)
                          : codeAt(reinterpret_cast<const uint8_t *>(zeros) + row * zeroBytes, block,
                                   node.bits);
-      values[row * node.K + k] = (codeAt(own, k % node.block, node.bits) - zero) *
-                                 loadFloat(scales, node.scales.dtype, at);
+      values[row * node.depth + k] = (codeAt(own, k % node.block, node.bits) - zero) *
+                                     loadFloat(scales, node.scales.dtype, at);
     }
   return ATTN_OK;
 }
@@ -97,7 +98,7 @@ attn_status attn::decodeOnnxCodes(const OnnxCodes &node, Arena &arena, StoredTen
   if (!scales || (node.zeros.name && !zeros))
     return error.status;
   int64_t count = node.isProduct ? 0 : countOf(node.codes);
-  if (node.isProduct && __builtin_mul_overflow(node.N, node.K, &count))
+  if (node.isProduct && __builtin_mul_overflow(node.columns, node.depth, &count))
     return refuse(node, "a matrix whose size overflows", error);
   if (count < 0 || count > INT64_MAX / 4 || !numbers.resize(size_t(count) * 4))
     return error.outOfMemory(node.codes.name);
@@ -113,8 +114,8 @@ attn_status attn::decodeOnnxCodes(const OnnxCodes &node, Arena &arena, StoredTen
   strcpy(made.dtypeName, attn_dtype_name(ATTN_F32));
   if (node.isProduct) {
     made.rank = 2;
-    made.shape[0] = node.N;
-    made.shape[1] = node.K;
+    made.shape[0] = node.columns;
+    made.shape[1] = node.depth;
   }
   made.bytes = numbers.size();
   made.file = nullptr;

@@ -10,20 +10,20 @@ namespace attn {
 
 /// A node that makes numbers of codes.
 struct OnnxCodes {
-  bool isProduct = false; ///< MatMulNBits, whose codes are [N, blocks, bytes of a block]
+  bool isProduct = false; ///< MatMulNBits, whose codes are [columns, blocks, bytes of a block]
   const char *inputs[4] = {nullptr, nullptr, nullptr, nullptr}; ///< by name
   const char *output = nullptr;
-  int64_t K = 0, N = 0, bits = 4, block = 0, axis = 1;
+  int64_t depth = 0, columns = 0, bits = 4, block = 0, axis = 1;
   StoredTensor codes = {}, scales = {}, zeros = {}; ///< without a name where there is none
 
   /// The part that an initializer of this name is; null where it is none.
   StoredTensor *partOf(const char *name);
 };
 
-/// The numbers, (code - zero) * scale, as f32: [N, K], or in the shape of the codes. They go by the
-/// name of the codes, or by that of the node's output. ATTN_BAD_WEIGHTS, W0206, where codes, scales
-/// and zeros do not fit. Nothing is made (`made` without a name) where the codes are no tensor of
-/// the file.
+/// The numbers, (code - zero) * scale, as f32: [columns, depth], or in the shape of the codes. They
+/// go by the name of the codes, or by that of the node's output. ATTN_BAD_WEIGHTS, W0206, where
+/// codes, scales and zeros do not fit. Nothing is made (`made` without a name) where the codes are
+/// no tensor of the file.
 attn_status decodeOnnxCodes(const OnnxCodes &node, Arena &arena, StoredTensor &made, Error &error);
 
 } // namespace attn

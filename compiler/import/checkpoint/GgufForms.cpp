@@ -63,7 +63,7 @@ Error GgufConfig::readGpt(const GptKind &form) {
   if (const json::Value *turned = isNeoX ? find("rope.dimension_count") : nullptr)
     if (width && heads && *heads > 0)
       folder.config["rotary_pct"] =
-          double(turned->getAsInteger().value_or(0)) / double(*width / *heads);
+          double(turned->getAsInteger().value_or(0) * *heads) / double(*width);
   if (isNeoX)
     if (Error error = take("use_parallel_residual", "use_parallel_residual"))
       return error;

@@ -255,7 +255,8 @@ bool Matcher::matchAttentionNode(const GraphNode &node) {
   attend.window = node.integer("left_window_size", -1);
   if (!findCache(attend, node.input(1), node.input(2)))
     return false;
-  const Quantity queries = q[isFlat ? 1 : 2], keys = (*graph[node.input(1)].sizes)[isFlat ? 1 : 2];
+  const Quantity &queries = q[isFlat ? 1 : 2],
+                 &keys = (*graph[node.input(1)].sizes)[isFlat ? 1 : 2];
   bool isOrdered = attend.isCausal || attend.window >= 0;
   if (isOrdered && queries != keys && node.integer("counts_past", 0)) {
     if (!queries.isNumber() || !keys.isNumber()) {

@@ -36,9 +36,9 @@ static std::string bodyOf(const GraphNode &node, bool hasBias) {
          ")\nreturn (1 - z) * tanh(" + candidate + ") + z * h\n";
 }
 
-/// The cell of a node, called `name`, from `I` features to states of `U`.
+/// The cell of a node, called `name`, from `features` to states of `units`.
 static std::string cellOf(const Graph &graph, const Operation &operation, StringRef name,
-                          StringRef I, StringRef U) {
+                          StringRef features, StringRef units) {
   const GraphNode &node = *operation.node;
   bool isLstm = node.type() == "LSTM", hasBias = operation.bias.value >= 0;
   StringRef gates = isLstm ? "iofg" : node.type() == "GRU" ? "zrn" : "n";
@@ -53,16 +53,17 @@ static std::string cellOf(const Graph &graph, const Operation &operation, String
     for (char gate : gates)
       list += (list.empty() ? "" : ", ") + std::string(1, gate) + side;
     std::string tensor = quoted("{" + graph[weight].name + "|}");
-    return "linear " + list + ": " + from.str() + " -> " + U.str() + " = " +
+    return "linear " + list + ": " + from.str() + " -> " + units.str() + " = " +
            (gates.size() == 1 ? tensor : "split(" + tensor + "," + words("", side) + ")") + "\n";
   };
-  std::string text = "\ncell " + name.str() + "(x: [" + I.str() + "], h: [" + U.str() + "]" +
-                     (isLstm ? ", c: [" + U.str() + "]) -> h, c {\n" : ") -> h {\n");
-  text += linear('x', I, operation.weight.value) + linear('h', U, operation.recurrent.value);
+  std::string text = "\ncell " + name.str() + "(x: [" + features.str() + "], h: [" + units.str() +
+                     "]" + (isLstm ? ", c: [" + units.str() + "]) -> h, c {\n" : ") -> h {\n");
+  text +=
+      linear('x', features, operation.weight.value) + linear('h', units, operation.recurrent.value);
   if (hasBias)
-    text += "param " + words("b.", 'x') + ", " + words("b.", 'h') + ": [" + U.str() + "] = split(" +
-            quoted(graph[operation.bias.value].name) + "," + words("", 'x') + words("", 'h') +
-            ")\n";
+    text += "param " + words("b.", 'x') + ", " + words("b.", 'h') + ": [" + units.str() +
+            "] = split(" + quoted(graph[operation.bias.value].name) + "," + words("", 'x') +
+            words("", 'h') + ")\n";
   return text + bodyOf(node, hasBias) + "}\n";
 }
 

@@ -26,7 +26,7 @@ void GptWriter::readApart(StringRef bias) {
 
 void GptWriter::readGroupedMaps(bool isOne) {
   StringRef bias = biasOf(kind.mapBias) ? " bias" : "";
-  std::string packed = kind.names.maps.str(), parts = bias.empty() ? "" : ".{weight|bias}";
+  std::string packed = kind.names.maps.str();
   if (isOne)
     return readRows(1);
   int64_t groups = config.size("num_kv_heads", heads);
