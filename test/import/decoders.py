@@ -38,6 +38,7 @@ FACTS = {
                 head_names=("q_layernorm", "k_layernorm"), out="dense", last="final_layernorm"),
     "olmoe": dict(head_norm="all", biases=(OF, OF, False)),
     "qwen2_moe": dict(biases=("qkv_bias", False, False)),
+    "glm4_moe": dict(biases=(OF, False, False), part=0.5, head_norm="use_qk_norm"),
     "qwen3_5_text": dict(norm="rms+1", biases=(OF, OF, False), head_norm="each", part=0.25, gated=True),
     "qwen3_5_moe_text": dict(norm="rms+1", biases=(OF, OF, False), head_norm="each", part=0.25, gated=True),
     "qwen3_next": dict(norm="rms+1", biases=(OF, OF, False), head_norm="each", part=0.25, gated=True),
@@ -65,7 +66,7 @@ def facts_of(c):
              "biases": (False,) * 3, "mlp": GATED, "neighbours": False, "gated": False, "out": "o_proj", "last": "norm", "part": 1, **FACTS[c["model_type"]]}
     facts["biases"] = [bias if isinstance(bias, bool) else c.get(bias, bias == "qkv_bias") for bias in facts["biases"]]
     if facts["head_norm"] in ("qk_layernorm", "use_qk_norm"):
-        facts["head_norm"] = {"phi": "each", "cohere": "own"}[c["model_type"]] if c.get(facts["head_norm"]) else None
+        facts["head_norm"] = {"phi": "each", "cohere": "own", "glm4_moe": "each"}[c["model_type"]] if c.get(facts["head_norm"]) else None
     if c.get("use_parallel_residual"):
         facts["places"] = ONE
     return facts
@@ -111,17 +112,19 @@ def decoder_shapes(c):
             if wide:
                 add(p + "shared_mlp.input_linear", 2 * wide, d), add(p + "shared_mlp.output_linear", d, wide)
             continue
-        if c["model_type"] in SPARSE:
+        if c["model_type"] in SPARSE and not is_dense(c, n):
             moe, router, names = SPARSE[c["model_type"]]
-            count = c.get("num_experts", c.get("num_local_experts"))
+            count = c.get("num_experts", c.get("num_local_experts", c.get("n_routed_experts")))
+            wide = c.get("moe_intermediate_size", f) if c["model_type"] == "glm4_moe" else f
             add(f"{p}{moe}.{router}", count, d)
-            for own in [*(f"experts.{x}" for x in range(count)), *["shared_mlp"] * (c["model_type"] == "hunyuan_v1_moe")]:
-                for name, shape in zip(names, ((f, d), (f, d), (d, f))):
+            for own, size in [*((f"experts.{x}", wide) for x in range(count)),
+                              *[(SHARED.get(c["model_type"]), wide * c.get("n_shared_experts", 1))] * (c["model_type"] in SHARED)]:
+                for name, shape in zip(names, ((size, d), (size, d), (d, size))):
                     add(f"{p}{moe}.{own}.{name}", *shape)
-            if c["model_type"] == "minimax_m2":
-                shapes[f"{p}{moe}.e_score_correction_bias"] = (count,)
+            if c["model_type"] in CORRECTED:
+                shapes[f"{p}{moe}.{CORRECTED[c['model_type']]}"] = (count,)
             continue
-        if "num_experts_per_tok" in c:
+        if "num_experts_per_tok" in c and not is_dense(c, n):
             add(p + "mlp.gate", c["num_experts"], d)
             wide = c.get("moe_intermediate_size", f)
             for own, width in [(f"experts.{x}", wide) for x in range(c["num_experts"])] + [
@@ -246,22 +249,31 @@ def xielu(x, w, name):
 
 
 # Experts with names of their own: what they are called, what scores them, the three maps.
-SPARSE = {"hunyuan_v1_moe": ("mlp", "gate.wg", GATED), "minimax_m2": ("block_sparse_moe", "gate", ("w1", "w3", "w2"))}
+SPARSE = {"hunyuan_v1_moe": ("mlp", "gate.wg", GATED), "minimax_m2": ("block_sparse_moe", "gate", ("w1", "w3", "w2")),
+          "glm4_moe": ("mlp", "gate", GATED)}
+CORRECTED = {"minimax_m2": "e_score_correction_bias", "glm4_moe": "gate.e_score_correction_bias"}
+SHARED = {"hunyuan_v1_moe": "shared_mlp", "glm4_moe": "shared_experts"}
+
+
+def is_dense(c, n):
+    """Whether a layer has no experts, of a model whose others have some."""
+    return n < c.get("first_k_dense_replace", 0) or n in c.get("mlp_only_layers", []) or (n + 1) % c.get("decoder_sparse_step", 1) != 0
 
 
 def sparse(c, w, p, x, act):
     """Chances are a softmax, and the chosen's sum up to 1; or they are sigmoids, and are corrected where experts are chosen."""
     moe, router, (gate, up, down) = SPARSE[c["model_type"]]
     scores = linear(x, w, f"{p}{moe}.{router}")
-    chances = sigmoid(scores) if c["model_type"] == "minimax_m2" else softmax(scores)
+    correction = CORRECTED.get(c["model_type"])
+    chances = sigmoid(scores) if correction else softmax(scores)
     count = c["num_experts_per_tok"] if "num_experts_per_tok" in c else np.ravel(c["moe_topk"])[0]
-    order = np.argsort(-(chances + w.get(f"{p}{moe}.e_score_correction_bias", 0)), -1)[..., :count]
+    order = np.argsort(-(chances + w.get(f"{p}{moe}.{correction}", 0)), -1)[..., :count]
     kept = np.zeros_like(chances)
     np.put_along_axis(kept, order, np.take_along_axis(chances, order, -1), -1)
-    kept /= kept.sum(-1, keepdims=True)
+    kept *= c.get("routed_scaling_factor", 1) / kept.sum(-1, keepdims=True)
     of = lambda own: linear(act(linear(x, w, f"{own}.{gate}")) * linear(x, w, f"{own}.{up}"), w, f"{own}.{down}")
     total = sum(kept[..., e:e + 1] * of(f"{p}{moe}.experts.{e}") for e in range(chances.shape[-1]))
-    return total + of(f"{p}{moe}.shared_mlp") if c["model_type"] == "hunyuan_v1_moe" else total
+    return total + of(f"{p}{moe}.{SHARED[c['model_type']]}") if c["model_type"] in SHARED else total
 
 
 def granite_experts(c, w, p, x, act):
@@ -286,9 +298,10 @@ def mlp_of(c, w, p, x, facts):
     act = (lambda x: xielu(x, w, p + "mlp.act_fn")) if name == "xielu" else ACTIVATIONS[name]
     if c["model_type"].startswith("granitemoe"):
         return granite_experts(c, w, p, x, act)
-    if c["model_type"] in SPARSE:
+    n = int(p.split(".")[2])
+    if c["model_type"] in SPARSE and not is_dense(c, n):
         return sparse(c, w, p, x, act)
-    if "num_experts_per_tok" in c:
+    if "num_experts_per_tok" in c and not is_dense(c, n):
         total, own = experts(c, w, p, x, act), p + "mlp.shared_expert"
         if own + "_gate.weight" in w:
             inner = act(linear(x, w, own + ".gate_proj")) * linear(x, w, own + ".up_proj")

@@ -406,6 +406,12 @@ ROUTED = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 2
 FAMILIES.update({
     "qwen3_5_text": ("Qwen3_5ForCausalLM", DELTA, decoder),
     "qwen3_5_moe_text": ("Qwen3_5MoeForCausalLM", {**DELTA, **ROUTED}, decoder),
+    "glm4_moe": ("Glm4MoeForCausalLM", {**LLAMA, "num_hidden_layers": 3, "head_dim": 8, "n_routed_experts": 6, "num_experts_per_tok": 2,
+                                        "moe_intermediate_size": 24, "n_shared_experts": 2, "first_k_dense_replace": 1,
+                                        "routed_scaling_factor": 1.7, "use_qk_norm": True}, decoder),
+    "qwen3_moe, some without experts": ("Qwen3MoeForCausalLM", {**LLAMA, "num_hidden_layers": 5, "head_dim": 8, "num_experts": 4,
+                                                                "num_experts_per_tok": 2, "moe_intermediate_size": 24, "decoder_sparse_step": 2,
+                                                                "mlp_only_layers": [3]}, decoder),
     "qwen3_next": ("Qwen3NextForCausalLM", {**DELTA, **ROUTED}, decoder),
 })
 

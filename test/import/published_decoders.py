@@ -46,6 +46,11 @@ DECODERS = {
         "qwen3_next", "Qwen3Next", 2048, 48, 16, 2, 5120, 151936, 262144, **NETS, linear_num_value_heads=32, num_experts=512,
         num_experts_per_tok=10, moe_intermediate_size=512, shared_expert_intermediate_size=512, norm_topk_prob=True, decoder_sparse_step=1,
         mlp_only_layers=[], partial_rotary_factor=0.25, rope_scaling=None, rope_theta=10000000, router_aux_loss_coef=0.001), 79674391296),
+    "zai-org/GLM-4.5-Air": (config(
+        "glm4_moe", "Glm4Moe", 4096, 46, 96, 8, 10944, 151552, 131072, attention_bias=True, attention_dropout=0.0, first_k_dense_replace=1,
+        head_dim=128, moe_intermediate_size=1408, n_group=1, n_routed_experts=128, n_shared_experts=1, norm_topk_prob=True, rms_norm_eps=1e-5,
+        num_experts_per_tok=8, num_nextn_predict_layers=1, partial_rotary_factor=0.5, rope_scaling=None, rope_theta=1000000,
+        routed_scaling_factor=1.0, topk_group=1, use_qk_norm=False), 106852251264),
     "ibm-granite/granite-3.1-2b-instruct": (config(
         "granite", "Granite", 2048, 40, 32, 8, 8192, 49155, 131072, **BARE, rms_norm_eps=1e-5, rope_theta=5000000.0, rope_scaling=None,
         attention_multiplier=0.015625, embedding_multiplier=12.0, logits_scaling=8.0, residual_multiplier=0.22, tie_word_embeddings=True),

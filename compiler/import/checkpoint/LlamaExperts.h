@@ -91,4 +91,19 @@ inline constexpr LlamaExperts mellumExperts = {
     false, "gate",      "",        "",          false,         "num_experts_per_tok",   "",
     true};
 
+/// DeepSeek V3's and GLM 4.5's, which the first layers lack.
+inline constexpr LlamaExperts correctedExperts = [] {
+  LlamaExperts experts = qwenExperts;
+  experts.countKey = "n_routed_experts";
+  experts.shared = "shared_experts";
+  experts.sharedKey = "n_shared_experts";
+  experts.countsShared = true;
+  experts.isSharedWeighted = false;
+  experts.correction = "gate.e_score_correction_bias";
+  experts.sharesOtherwise = true;
+  experts.denseKey = "first_k_dense_replace";
+  experts.scaleKey = "routed_scaling_factor";
+  return experts;
+}();
+
 } // namespace attn::importer

@@ -15,7 +15,7 @@
 //   Groeneveld et al. 2024, "OLMo"; OLMo Team 2024, "2 OLMo 2 Furious"; 2025, "Olmo 3"
 //   Granite Team 2024, "Granite 3.0 Language Models"
 //   LG AI Research 2025, "EXAONE 4.0"; Baidu 2025, "ERNIE 4.5 Technical Report"
-//   Team GLM 2024, "ChatGLM: A Family of Large Language Models"
+//   Team GLM 2024, "ChatGLM: A Family of Large Language Models"; 2025, "GLM-4.5"
 //   Lozhkov et al. 2024, "StarCoder 2 and The Stack v2"
 //   Bellagente et al. 2024, "Stable LM 2 1.6B Technical Report"
 //   Gunasekar et al. 2023, "Textbooks Are All You Need"
@@ -147,6 +147,17 @@ static LlamaKind glm() {
       .withNorms(LlamaNorm::Rms, 1.5625e-7)
       .withBiases(unlessAsked)
       .withMlp(LlamaMlp::Packed);
+}
+
+/// GLM 4.5, whose first layers have no experts.
+static LlamaKind glm45() {
+  return LlamaKind("glm4_moe")
+      .withExperts(correctedExperts)
+      .withAngles(10000, 0.5)
+      .withHeads(0, 8)
+      .withNorms(LlamaNorm::Rms)
+      .withHeadNorms(LlamaHeadNorm::Each, "q_norm", "k_norm", "use_qk_norm")
+      .withBiases(ifAsked);
 }
 
 static LlamaKind cohere() {
@@ -419,6 +430,7 @@ static std::vector<LlamaKind> laterKinds() {
           .withWindow(1024, 1)
           .withHeadNorms(Heads::Each)
           .withBiases(ifAsked, ifAsked),
+      glm45(),
       graniteMoe("granitemoe"),
       graniteMoe("granitemoeshared"),
       granite()

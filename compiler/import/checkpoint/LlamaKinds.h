@@ -108,6 +108,9 @@ struct LlamaExperts {
   llvm::StringRef correction = "";
   bool sharesOtherwise = false; ///< the weights sum up to 1 where norm_topk_prob is not said
   bool isGranite = false; ///< gate and up in one tensor, one behind the other; so is the shared one
+  llvm::StringRef denseKey = ""; ///< how many layers in front have none; empty: no key says
+  llvm::StringRef scaleKey = ""; ///< what their weights are multiplied by
+  bool countsShared = false;     ///< sharedKey is how many experts wide the one of all rows is
 };
 
 /// A family, with the published class's defaults of what a config may leave out. A row of the table

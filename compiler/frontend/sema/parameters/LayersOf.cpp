@@ -7,6 +7,7 @@
 // of which layer 7 reads the second: attn.get @q[7 / 4].
 #include "compiler/frontend/sema/parameters/LayersOf.h"
 #include "dialect/Caches.h"
+#include "dialect/Choices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -99,6 +100,12 @@ Layers LayerFlow::valuesOf(mlir::Value value) const {
         for (int64_t n = *from.begin(); n < *to.begin(); n += *step.begin())
           all.insert(n);
       return all;
+    }
+    if (auto route = llvm::dyn_cast<RouteOp>(owner)) {
+      Layers experts;
+      for (int64_t n = 0; n < static_cast<int64_t>(route.getExperts()); ++n)
+        experts.insert(experts.end(), n);
+      return experts;
     }
     return ofFunction.lookup(owner);
   }

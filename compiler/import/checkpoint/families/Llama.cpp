@@ -24,6 +24,8 @@ void LlamaWriter::writeDims() {
   if (sharedHidden)
     os << "dim I = " << sharedHidden << (kind.experts->isSharedWeighted ? ", U = 1" : "")
        << "  // feed-forward of the expert of all rows\n";
+  if (denseHidden)
+    os << "dim Z = " << denseHidden << "  // feed-forward of layers without experts\n";
   int64_t shortLength = std::max(rotation.shortLength, windowed.shortLength);
   if (shortLength)
     os << "dim C = " << capacity << "  // positions; angles change where these are more than "
@@ -56,6 +58,9 @@ void LlamaWriter::writeIgnored() {
   };
   if (hasTensor([](StringRef name) { return name.starts_with("mtp."); }))
     os << "ignore \"mtp.*\"  // guesses tokens ahead, which changes no result\n";
+  std::string behind = prefix + "layers." + std::to_string(layers) + ".";
+  if (hasTensor([&](StringRef name) { return name.starts_with(behind); }))
+    os << "ignore \"" << behind << "*\"  // guesses tokens ahead, which changes no result\n";
   if (hasTensor([](StringRef name) { return name.ends_with(".rotary_emb.inv_freq"); }))
     os << "ignore \"*.rotary_emb.inv_freq\"  // computed here\n";
 }

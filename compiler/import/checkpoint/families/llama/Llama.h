@@ -55,12 +55,14 @@ protected:
   std::string prefix, lastNorm;
   int64_t width = 0, heads = 0, groups = 0, features = 0, layers = 0, hidden = 0, tokens = 0,
           positions = 0, capacity = 0, experts = 0, chosen = 0,
-          sharedHidden = 0; ///< of the expert of all rows; 0: there is none
+          sharedHidden = 0, ///< of the expert of all rows; 0: there is none
+      denseHidden = 0;      ///< of layers without experts, where others have some
   /// How many positions back, and ahead where tokens see both ways, a layer with a window sees; 0
   /// where there is none, or it hides nothing.
   int64_t reach = 0;
   double eps = 0, queryScale = 0, cap = 0, lastCap = 0, clip = 0;
   double tokenScale = 1, residualScale = 1, lastScale = 1; ///< `lastScale` of scores of tokens
+  double routedScale = 1;                                  ///< of the weights of experts
   double temper = 0, temperLength = 0; ///< of queries: how much they grow, each how many positions
   LlamaHeadNorm headNorm = LlamaHeadNorm::None;
   bool hasBias = false, hasOutBias = false, hasMlpBias = false, isTied = false;
@@ -76,6 +78,7 @@ protected:
   std::vector<bool> isFull;      ///< of each layer; empty: all layers are alike
   std::vector<bool> isTurned;    ///< likewise; empty: all turn, or none does
   std::vector<bool> isAttending; ///< likewise; empty: all attend
+  std::vector<bool> isRouted;    ///< likewise; empty: all have experts, or none has
   LayerMixer mixer;              ///< of those that do not attend
   bool turnsNone = false;
   Rotation rotation, windowed; ///< of full layers, of those with a window
@@ -89,6 +92,8 @@ private:
   /// What embeddings, results and scores are multiplied by, and capped by.
   void readScales();
   void readExperts();
+  /// Which layers have experts, where not all do.
+  void readRouted();
   /// Whether tokens see what comes behind them.
   void readDirections();
   /// How many positions there are, once it is known how they are turned.
@@ -137,8 +142,12 @@ private:
   void writeMixers();
   void writeProjections();
   void writeMlp();
-  /// What the feed-forward makes of `x`.
+  /// What the feed-forward makes of `x`; the same without experts.
   std::string mlpOf(llvm::StringRef x);
+  std::string denseMlpOf(llvm::StringRef x);
+  void declareDenseMlp(llvm::StringRef size);
+  /// The blocks of both kinds of feed-forward, where some layers have experts.
+  void writeFeedForwards();
   void writeExperts();
   void writeExpert();
   void writeGptOssExpert();

@@ -148,7 +148,7 @@ void LlamaConfig::readExperts() {
   bool mayLack = kind.experts->isGranite; // an expert of all rows, where its width is 0 or unsaid
   if (!kind.experts->shared.empty() &&
       (!mayLack || config.number(kind.experts->sharedKey).value_or(0) != 0))
-    sharedHidden = config.size(kind.experts->sharedKey);
+    sharedHidden = config.size(kind.experts->sharedKey) * (kind.experts->countsShared ? hidden : 1);
   StringRef key = kind.experts->chosenKey;
   auto oneOf = [&](StringRef name) { // of all layers, where each has its own
     if (config.isSilent(name) || config.whole(name))
@@ -162,11 +162,37 @@ void LlamaConfig::readExperts() {
   chosen = oneOf(config.has(usual) && !config.has(key) ? usual : key);
   if (chosen > experts)
     config.refuse(key, "at most " + Twine(experts) + ", the number of experts");
-  if (any_of(config.texts("mlp_layer_types"),
-             [](const std::string &type) { return type != "sparse"; }))
-    config.refuse("mlp_layer_types", "`sparse` alone: experts in every layer");
-  if (config.size("decoder_sparse_step", 1) != 1 || !config.sizes("mlp_only_layers").empty())
-    config.refuse("decoder_sparse_step", "1, and no `mlp_only_layers`: experts in every layer");
+  if (!kind.experts->scaleKey.empty())
+    routedScale = config.number(kind.experts->scaleKey, 1);
+  if (config.size("n_group", 1) != 1)
+    config.refuse("n_group", "1: experts that are chosen among all");
+  readRouted();
+}
+
+void LlamaConfig::readRouted() {
+  std::vector<std::string> types = config.texts("mlp_layer_types");
+  if (!types.empty() && types.size() != size_t(layers))
+    config.refuse("mlp_layer_types", "one for each of " + Twine(layers) + " layers");
+  for (const std::string &type : types)
+    if (type != "sparse" && type != "dense")
+      config.refuse("mlp_layer_types", "`sparse` and `dense`");
+  StringRef key = kind.experts->denseKey;
+  double first = key.empty() ? 0 : config.number(key).value_or(0);
+  int64_t step = config.size("decoder_sparse_step", 1);
+  std::vector<double> plain = config.numbers("mlp_only_layers");
+  for (int64_t n = 0; n < layers; ++n)
+    isRouted.push_back(size_t(n) < types.size() ? types[size_t(n)] == "sparse"
+                                                : double(n) >= first && (n + 1) % step == 0 &&
+                                                      !is_contained(plain, double(n)));
+  if (none_of(isRouted, [](bool routed) { return routed; }))
+    config.refuse(!types.empty()                      ? "mlp_layer_types"
+                  : !key.empty()                      ? key
+                  : config.has("decoder_sparse_step") ? "decoder_sparse_step"
+                                                      : "mlp_only_layers",
+                  "a layer with experts at least");
+  if (all_of(isRouted, [](bool routed) { return routed; }))
+    return isRouted.clear();
+  denseHidden = config.size("intermediate_size");
 }
 
 void LlamaConfig::readKindsOfLayers(int64_t window) {

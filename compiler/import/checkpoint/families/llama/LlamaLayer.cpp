@@ -28,6 +28,8 @@ std::string LlamaWriter::layerArguments() const {
     given.push_back("turned = " + layersWhere(isTurned));
   if (!isAttending.empty())
     given.push_back("attends = " + layersWhere(isAttending));
+  if (!isRouted.empty())
+    given.push_back("routed = " + layersWhere(isRouted));
   return given.empty() ? "" : "(" + join(given, ", ") + ")";
 }
 
@@ -154,15 +156,31 @@ void LlamaWriter::writeProjections() {
 }
 
 void LlamaWriter::writeMlp() {
-  StringRef bias = hasMlpBias ? " bias" : "";
   if (experts)
-    return writeExperts();
+    writeExperts();
+  else
+    declareDenseMlp("F");
+}
+
+void LlamaWriter::declareDenseMlp(StringRef size) {
+  StringRef bias = hasMlpBias ? " bias" : "";
   if (kind.mlp == LlamaMlp::Packed)
-    os << "linear mlp.gate, mlp.up: D -> F = split(\"mlp.gate_up_proj\", gate up)\n"
-       << "linear mlp.down_proj: F -> D\n";
+    os << "linear mlp.gate, mlp.up: D -> " << size << " = split(\"mlp.gate_up_proj\", gate up)\n"
+       << "linear mlp.down_proj: " << size << " -> D\n";
   else
     os << "linear " << (kind.mlp == LlamaMlp::Gated ? "mlp.gate_proj, " : "") << "mlp." << kind.up
-       << ": D -> F" << bias << "\nlinear mlp." << kind.down << ": F -> D" << bias << '\n';
+       << ": D -> " << size << bias << "\nlinear mlp." << kind.down << ": " << size << " -> D"
+       << bias << '\n';
+}
+
+void LlamaWriter::writeFeedForwards() {
+  StringRef takes = "[T](m: [B, T, D]) -> [B, T, D] {\n";
+  os << "block Dense" << takes;
+  declareDenseMlp("Z");
+  os << "return " << denseMlpOf("m") << "\n}\n\nblock Routed" << takes;
+  writeExperts();
+  writeRouting("m");
+  os << "return " << mlpOf("m") << "\n}\n\n";
 }
 
 void LlamaWriter::writeExperts() {
@@ -215,6 +233,10 @@ std::string LlamaWriter::mlpOf(StringRef x) {
     std::string sum = routed + " + " + sharedOf(config, kind, act, x);
     return residualScale == 1 ? sum : "(" + sum + ")";
   }
+  return denseMlpOf(x);
+}
+
+std::string LlamaWriter::denseMlpOf(StringRef x) {
   bool isPacked = kind.mlp == LlamaMlp::Packed, isPlain = kind.mlp == LlamaMlp::Plain;
   std::string up = isPacked ? "mlp.up" : ("mlp." + kind.up).str(), gate = isPacked ? "mlp.gate"
                                                                           : isPlain
@@ -380,15 +402,17 @@ std::string LlamaWriter::writeMlpInput() {
 }
 
 void LlamaWriter::writeRouting(StringRef m) {
+  bool sharesSum =
+      kind.experts->sharesSum || config.flag("norm_topk_prob", kind.experts->sharesOtherwise);
   if (!kind.experts->correction.empty()) {
     os << "let chances = sigmoid(" << routerOf(*kind.experts) << "(" << m
        << "))\nlet best, places = topk(X, chances + " << kind.experts->name << "."
        << kind.experts->correction
-       << ", A)\nlet picked = pick(chances, X at places)\nlet weights = picked / sum(A, picked)\n";
+       << ", A)\nlet picked = pick(chances, X at places)\nlet weights = "
+       << (sharesSum ? "picked / sum(A, picked)" : "picked")
+       << (routedScale == 1 ? "" : " * " + numberText(routedScale)) << '\n';
     return;
   }
-  bool sharesSum =
-      kind.experts->sharesSum || config.flag("norm_topk_prob", kind.experts->sharesOtherwise);
   if (sharesSum) // a softmax over all, made to sum up to 1, is one over the chosen
     os << "let s, places = topk(X, " << routerOf(*kind.experts) << "(" << m
        << "), A)\nlet weights = softmax(A, s)\n";
@@ -408,10 +432,14 @@ void LlamaWriter::writeLayer() {
     statics.push_back("full = true");
   if (!isTurned.empty())
     statics.push_back("turned = true");
-  bool isMixed = !isAttending.empty();
+  bool isMixed = !isAttending.empty(), isRoutedByLayer = !isRouted.empty();
   if (isMixed) {
     statics.push_back("attends = true");
     writeMixers();
+  }
+  if (isRoutedByLayer) {
+    statics.push_back("routed = true");
+    writeFeedForwards();
   }
   os << "block Layer[T](x: [B, T, D]"
      << (!isEncoder     ? ", kv: cache"
@@ -427,12 +455,17 @@ void LlamaWriter::writeLayer() {
        << " if not attends\n";
   else
     declareAttention();
-  writeMlp();
+  if (isRoutedByLayer)
+    os << "part dense_mlp: Dense = \"\" if not routed\npart routed_mlp: Routed = \"\" if routed\n";
+  else
+    writeMlp();
   writeAttention();
   std::string m = writeMlpInput();
-  if (experts)
+  if (experts && !isRoutedByLayer)
     writeRouting(m);
-  std::string fed = mlpOf(m);
+  std::string fed = isRoutedByLayer
+                        ? "(if routed then routed_mlp(" + m + ") else dense_mlp(" + m + "))"
+                        : mlpOf(m);
   os << "return y + " << result(places.behindMlp, fed) << mixer.names("next_") << "\n}\n\n";
 }
 
