@@ -102,6 +102,7 @@ inline constexpr LlamaExperts correctedExperts = [] {
   experts.correction = "gate.e_score_correction_bias";
   experts.sharesOtherwise = true;
   experts.denseKey = "first_k_dense_replace";
+  experts.dense = 1;
   experts.scaleKey = "routed_scaling_factor";
   return experts;
 }();

@@ -109,6 +109,7 @@ struct LlamaExperts {
   bool sharesOtherwise = false; ///< the weights sum up to 1 where norm_topk_prob is not said
   bool isGranite = false; ///< gate and up in one tensor, one behind the other; so is the shared one
   llvm::StringRef denseKey = ""; ///< how many layers in front have none; empty: no key says
+  int64_t dense = 0;             ///< the same where the config does not say
   llvm::StringRef scaleKey = ""; ///< what their weights are multiplied by
   bool countsShared = false;     ///< sharedKey is how many experts wide the one of all rows is
 };

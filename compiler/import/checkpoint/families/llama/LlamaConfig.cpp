@@ -177,7 +177,7 @@ void LlamaConfig::readRouted() {
     if (type != "sparse" && type != "dense")
       config.refuse("mlp_layer_types", "`sparse` and `dense`");
   StringRef key = kind.experts->denseKey;
-  double first = key.empty() ? 0 : config.number(key).value_or(0);
+  double first = key.empty() ? 0 : config.number(key, double(kind.experts->dense));
   int64_t step = config.size("decoder_sparse_step", 1);
   std::vector<double> plain = config.numbers("mlp_only_layers");
   for (int64_t n = 0; n < layers; ++n)
