@@ -24,10 +24,10 @@ std::string LayerMixer::parameters() const {
   return text;
 }
 
-std::string LayerMixer::types(bool ofAll) const {
+std::string LayerMixer::types() const {
   std::string text;
   for (const State &state : states)
-    text += std::string(", [") + (ofAll ? "L, " : "") + state.axes + "]";
+    text += ", [" + state.axes + "]";
   return text;
 }
 

@@ -25,13 +25,13 @@ struct LayerMixer {
   std::string names(llvm::StringRef before = "") const;
   /// ", conv: [B, J1, Y], memory: [B, N, Q, K, P]", as a block takes them.
   std::string parameters() const;
-  /// The types of these; of all layers where `ofAll`.
-  std::string types(bool ofAll = false) const;
+  /// The types of these.
+  std::string types() const;
   /// ", conv: [L, B, J1, Y]…", of all layers.
   std::string results() const;
 };
 
-/// The mixer of a family, with the sizes that the config says; `hidden` is its activation, of `x`.
+/// The mixer of a family, with the sizes that the config says; `act` applies its activation.
 LayerMixer readDeltaNet(FamilyWriter &writer, LlamaMixer which, double eps,
                         llvm::function_ref<std::string(llvm::StringRef)> act);
 
