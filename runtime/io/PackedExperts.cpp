@@ -17,8 +17,8 @@ struct ExpertNames {
 
 static constexpr char expertsInfix[] = "experts.", ggufInfix[] = "_exps.", biasSuffix[] = "_bias";
 
-/// What Granite's linears of all experts end with.
-static constexpr char linearSuffix[] = "_linear.weight";
+/// Where Granite's linears of all experts are, and what they end with.
+static constexpr char linearModule[] = "block_sparse_moe.", linearSuffix[] = "_linear.weight";
 
 static bool endsWith(const char *text, size_t length, const char *suffix) {
   size_t own = strlen(suffix);
@@ -51,7 +51,7 @@ static bool readLinearName(const StoredTensor &tensor, ExpertNames &names) {
   names.isLinear = true;
   names.before = names.ownFrom = begin;
   names.ownLength = end - begin;
-  return begin > 0;
+  return endsWith(tensor.name, begin, linearModule);
 }
 
 /// `mlp.experts.gate_up_proj`, `mlp.experts.gate_up_proj_bias`

@@ -10,7 +10,8 @@ namespace attn {
 
 /// Whether a tensor holds all experts of a layer: `mlp.experts.gate_up_proj` [experts, in, out] and
 /// `mlp.experts.gate_up_proj_bias` [experts, out], as GPT-OSS has them, `ffn_gate_exps.weight` and
-/// `.bias` of GGUF files, or Granite's `input_linear.weight` [experts, out, in].
+/// `.bias` of GGUF files, or Granite's
+/// `block_sparse_moe.input_linear.weight` [experts, out, in].
 bool arePackedExperts(const StoredTensor &tensor);
 
 /// What one of them is called: `mlp.experts.3.gate_up_proj.weight`, `ffn_exps.3.gate.weight`.
