@@ -9,6 +9,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from onnx_codes import matmul
 from onnx_graphs import MODELS, encoder
 
 folder = sys.argv[1]
@@ -52,7 +53,18 @@ def spread(model):
     of.int32_data.extend(int(n) for n in halves.view(np.uint16)[1:])
 
 
+def sizes(**changed):
+    """A product with codes, whose sizes are not those of its tensors."""
+    model = matmul()
+    for attribute in next(node for node in model.graph.node if node.op_type == "MatMulNBits").attribute:
+        attribute.i = changed.get(attribute.name, attribute.i)
+    return model
+
+
 write("good")
+write("codes", model=sizes(N=23))
+write("codes-overflow", model=sizes(N=2 ** 60, K=2 ** 60, block_size=2 ** 61))
+write("codes-wrapped", model=sizes(N=2 ** 31, K=2 ** 33))
 write("kinds", kinds)
 raw = []
 write("external", lambda m: raw.append(external(m)))
