@@ -78,6 +78,17 @@ struct OnnxNode {
   std::vector<OnnxAttribute> attributes;
   std::string problem; ///< why an operator that is known is not read as it stands here
 
+  /// The value of an attribute of this kind; null where there is none.
+  template <typename T> const T *attribute(llvm::StringRef name) const {
+    for (const OnnxAttribute &candidate : attributes)
+      if (candidate.name == name)
+        return std::get_if<T>(&candidate.value);
+    return nullptr;
+  }
+  int64_t integer(llvm::StringRef name, int64_t otherwise) const {
+    auto *value = attribute<int64_t>(name);
+    return value ? *value : otherwise;
+  }
   /// The values that graphs in its attributes take from outside of them.
   std::vector<std::string> outerValues() const;
 };

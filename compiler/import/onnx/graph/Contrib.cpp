@@ -36,7 +36,7 @@ bool Expansion::skipNorm(bool isRms) {
   if (!bias.empty())
     x = add("Add", {x, bias});
   x = add("Add", {x, input(1)}, {}, hasOutput(3) ? StringRef(node.outputs[3]) : StringRef());
-  auto *eps = attribute<float>("epsilon");
+  auto *eps = node.attribute<float>("epsilon");
   std::vector<std::string> inputs = {x, input(2)};
   if (!isRms && !input(3).empty())
     inputs.push_back(input(3));
@@ -54,7 +54,7 @@ bool Expansion::gelu(bool isTanh) {
 }
 
 bool Expansion::quickGelu() {
-  auto *alpha = attribute<float>("alpha");
+  auto *alpha = node.attribute<float>("alpha");
   std::string scaled = add("Mul", {input(0), number(alpha ? *alpha : 1.702f)});
   add("Mul", {input(0), add("Sigmoid", {scaled})}, {}, node.outputs.front());
   return true;
@@ -66,11 +66,11 @@ bool Expansion::fusedProduct() {
     add("Add", {add("Add", {input(0), input(1)}), input(2)}, {}, node.outputs.front());
     return true;
   }
-  if (integer("transBatchA", 0) || integer("transBatchB", 0))
+  if (node.integer("transBatchA", 0) || node.integer("transBatchB", 0))
     return refuse("axes of batches that are turned");
   std::string sides[] = {input(0), input(1)};
   for (size_t i : {0, 1}) {
-    if (!integer(i == 0 ? "transA" : "transB", 0))
+    if (!node.integer(i == 0 ? "transA" : "transB", 0))
       continue;
     int rank = rankOf(sides[i]);
     if (rank < 2)
@@ -81,7 +81,7 @@ bool Expansion::fusedProduct() {
     sides[i] = add("Transpose", {sides[i]}, {{"perm", order}});
   }
   std::string product = add("MatMul", {sides[0], sides[1]});
-  auto *alpha = attribute<float>("alpha");
+  auto *alpha = node.attribute<float>("alpha");
   if (alpha && *alpha != 1)
     product = add("Mul", {product, number(*alpha)});
   if (node.type == "GemmFastGelu") {
@@ -116,7 +116,7 @@ bool Expansion::embedNorm() {
     x = add("Add", {x, add("Gather", {input(4), input(1)})});
   if (hasOutput(2)) // the sum before the norm
     add("Identity", {x}, {}, node.outputs[2]);
-  auto *eps = attribute<float>("epsilon");
+  auto *eps = node.attribute<float>("epsilon");
   add("LayerNormalization", {x, input(5), input(6)}, {{"epsilon", eps ? *eps : 1e-12f}},
       node.outputs.front());
   return true;
@@ -124,7 +124,7 @@ bool Expansion::embedNorm() {
 
 /// Positions stand before the tables.
 bool Expansion::rotary() {
-  if (integer("is_packed_batching", 0))
+  if (node.integer("is_packed_batching", 0))
     return false;
   std::vector<OnnxAttribute> attributes;
   for (const OnnxAttribute &attribute : node.attributes)

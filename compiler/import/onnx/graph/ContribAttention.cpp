@@ -51,7 +51,7 @@ std::string Expansion::lengthsAsMask(const std::string &lengths) {
 std::string Expansion::mask(const std::string &ofKeys, const std::string &bias) {
   if (ofKeys.empty())
     return bias;
-  auto *fill = attribute<float>("mask_filter_value");
+  auto *fill = node.attribute<float>("mask_filter_value");
   std::string floats = add("Cast", {lengthsAsMask(ofKeys)}, {{"to", int64_t(OnnxType::F32)}});
   std::string added =
       add("Mul", {add("Sub", {number(1), floats}), number(fill ? *fill : -10000.0f)});
@@ -69,9 +69,9 @@ void Expansion::attend(Values parts, const std::string &added,
   std::vector<std::string> inputs(parts.begin(), parts.end());
   if (!added.empty())
     inputs.push_back(added);
-  if (auto *scale = attribute<float>("scale"); scale && *scale != 0)
+  if (auto *scale = node.attribute<float>("scale"); scale && *scale != 0)
     attributes.push_back({"scale", *scale});
-  attributes.push_back({"is_causal", integer("unidirectional", 0)});
+  attributes.push_back({"is_causal", node.integer("unidirectional", 0)});
   attributes.push_back({"counts_past", int64_t(1)});
   add("Attention", inputs, std::move(attributes), node.outputs.front());
 }
@@ -86,10 +86,10 @@ void Expansion::attendApart(Values parts, const std::string &added,
 }
 
 bool Expansion::attention() {
-  auto *widths = attribute<std::vector<int64_t>>("qkv_hidden_sizes");
-  if (integer("do_rotary", 0))
+  auto *widths = node.attribute<std::vector<int64_t>>("qkv_hidden_sizes");
+  if (node.integer("do_rotary", 0))
     return refuse("`do_rotary`, whose angles are not said");
-  if (integer("past_present_share_buffer", 0) || !input(6).empty())
+  if (node.integer("past_present_share_buffer", 0) || !input(6).empty())
     return refuse("past and present keys in one buffer");
   if (widths && widths->size() != 3)
     return refuse("`qkv_hidden_sizes` that are not three");
@@ -104,7 +104,7 @@ bool Expansion::attention() {
     split.push_back(integers(*widths));
   add("Split", split, {{"axis", int64_t(2)}}, parts[0]);
   nodes.back().outputs = parts;
-  int64_t heads = integer("num_heads", 0);
+  int64_t heads = node.integer("num_heads", 0);
   std::string added = mask(input(3), input(5));
   if (input(4).empty() && !hasOutput(1)) {
     attend(parts, added, {{"q_num_heads", heads}, {"kv_num_heads", heads}});
@@ -136,7 +136,7 @@ bool Expansion::multiHeadAttention() {
     return refuse("keys and values that are packed");
   if (isPacked && !input(3).empty())
     return refuse("queries, keys and values that are packed, with a bias");
-  int64_t heads = integer("num_heads", 0);
+  int64_t heads = node.integer("num_heads", 0);
   std::string added = mask(input(4), input(5));
   std::vector<std::string> parts = {input(0), input(1), input(2)};
   if (isPacked) { // [B, T, H, 3, E]
@@ -172,13 +172,13 @@ bool Expansion::multiHeadAttention() {
 
 /// Rotary positions are those behind the past, which are counted.
 bool Expansion::groupQueryAttention() {
-  if (integer("smooth_softmax", 0) > 0 || !input(11).empty())
+  if (node.integer("smooth_softmax", 0) > 0 || !input(11).empty())
     return refuse("a sink, which takes a part of each softmax");
-  if (integer("qk_output", 0) || hasOutput(3))
+  if (node.integer("qk_output", 0) || hasOutput(3))
     return refuse("scores as a result");
-  if (!input(12).empty() || integer("kv_cache_bit_width", 0))
+  if (!input(12).empty() || node.integer("kv_cache_bit_width", 0))
     return refuse("keys and values of a cache that are quantised");
-  int64_t heads = integer("num_heads", 0), groups = integer("kv_num_heads", 0);
+  int64_t heads = node.integer("num_heads", 0), groups = node.integer("kv_num_heads", 0);
   std::vector<std::string> parts = {input(0), input(1), input(2)};
   if (parts[1].empty()) { // queries, keys and values side by side
     int64_t width = -1;
@@ -194,20 +194,20 @@ bool Expansion::groupQueryAttention() {
         {{"axis", int64_t(2)}}, parts[0]);
     nodes.back().outputs = parts;
   }
-  if (integer("do_rotary", 0))
+  if (node.integer("do_rotary", 0))
     for (size_t i : {0, 1})
       parts[i] = add("RotaryEmbedding", {parts[i], input(7), input(8), input(9)},
                      {{"num_heads", i == 0 ? heads : groups},
-                      {"interleaved", integer("rotary_interleaved", 0)}});
+                      {"interleaved", node.integer("rotary_interleaved", 0)}});
   for (size_t i : {0, 1, 2})
     parts[i] = apart(parts[i], i == 0 ? heads : groups);
   for (size_t i : {1, 2})
     parts[i] = pushed(input(2 + i), parts[i], i);
   std::vector<OnnxAttribute> attributes;
   // The window counts the query's own key.
-  if (int64_t window = integer("local_window_size", -1); window > 0)
+  if (int64_t window = node.integer("local_window_size", -1); window > 0)
     attributes.push_back({"left_window_size", window - 1});
-  if (auto *cap = attribute<float>("softcap"); cap && *cap != 0)
+  if (auto *cap = node.attribute<float>("softcap"); cap && *cap != 0)
     attributes.push_back({"softcap", *cap});
   attendApart(parts, input(10), std::move(attributes));
   for (OnnxNode &made : nodes)

@@ -69,16 +69,6 @@ private:
   /// Whether anything takes an output.
   bool isUsed(size_t i) const { return hasOutput(i) && used.contains(node.outputs[i]); }
   bool hasOutput(size_t i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
-  template <typename T> const T *attribute(llvm::StringRef name) const {
-    for (const OnnxAttribute &candidate : node.attributes)
-      if (candidate.name == name)
-        return std::get_if<T>(&candidate.value);
-    return nullptr;
-  }
-  int64_t integer(llvm::StringRef name, int64_t otherwise) const {
-    auto *value = attribute<int64_t>(name);
-    return value ? *value : otherwise;
-  }
 
   const OnnxGraph &graph;
   const llvm::StringSet<> &used;

@@ -43,14 +43,10 @@ struct GraphNode {
   int input(size_t i) const { return i < inputs.size() ? inputs[i] : -1; }
   /// The value of an attribute of this kind; null where there is none.
   template <typename T> const T *attribute(llvm::StringRef name) const {
-    for (const OnnxAttribute &candidate : source->attributes)
-      if (candidate.name == name)
-        return std::get_if<T>(&candidate.value);
-    return nullptr;
+    return source->attribute<T>(name);
   }
   int64_t integer(llvm::StringRef name, int64_t otherwise) const {
-    auto *value = attribute<int64_t>(name);
-    return value ? *value : otherwise;
+    return source->integer(name, otherwise);
   }
 };
 
