@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Configs as they were published, at their full size: each is imported and checked against the tensors that its model has, whose file is a
-header and a hole as large as the numbers. The parameters are counted, and are those that the model is known to have.
+header and a hole as large as the numbers. The parameters are counted, and are those that the model is known to have, or that its config was counted to.
 
 usage: published.py FOLDER"""
 import json

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Configs of Llama's and GPT's relatives as they were published, for published.py: the model, its config, and how many parameters it is known to have."""
+"""Configs of Llama's and GPT's relatives as they were published, for published.py: the model, its config, and how many parameters it is known to have.
+Of those in ROUNDED no more is known than billions: their config was written from memory, and their parameters were counted from it."""
 from decoders import decoder_shapes
 from gpts import gpt_shapes
 
@@ -217,3 +218,8 @@ GPTS = {
 }
 PUBLISHED_DECODERS = {model: (config, decoder_shapes, count) for model, (config, count) in DECODERS.items()}
 PUBLISHED_DECODERS |= {model: (config, gpt_shapes, count) for model, (config, count) in GPTS.items()}
+ROUNDED = {"Qwen/Qwen3.5-27B, the language model": 27, "Qwen/Qwen3.5-35B-A3B, the language model": 35, "zai-org/GLM-4.5-Air": 106,
+           "JetBrains/Mellum2-12B-A2.5B-Base": 12, "allenai/FlexOlmo-7x7B-1T": 33, "swiss-ai/Apertus-8B-2509": 8, "facebook/cwm": 32,
+           "inceptionai/Jais-2-8B-Chat": 8, "adept/persimmon-8b-base": 9.3}
+for model, billions in ROUNDED.items():
+    assert abs(PUBLISHED_DECODERS[model][2] / 1e9 / billions - 1) < 0.02, model
