@@ -46,6 +46,7 @@ struct OnnxSpec {
   std::string text;
   bool hasWeights;
   std::vector<OnnxOrigin> origins; ///< for messages about what does not pass
+  std::vector<std::string> notes;  ///< what was assumed
 
   /// The node that a line of the text is of; empty where none is known.
   std::string nodeOf(llvm::StringRef line) const;

@@ -205,7 +205,11 @@ def check(name, folder):
     os.makedirs(folder, exist_ok=True)
     path, spec = os.path.join(folder, "model.onnx"), os.path.join(folder, "spec.attn")
     onnx.save(made, path)
-    call(["attn", "import", path, "-o", spec, "--set", "past=40"])
+    done = subprocess.run(["attn", "import", path, "-o", spec, "--set", "past=40"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for given, becomes in (("attention_mask", "1 everywhere"), ("position_ids", "0, 1, 2, …"), ("use_cache_branch", "true")):
+        is_told = f"note: `{given}` is {becomes}" in done.stderr
+        assert is_told == any(i.name == given for i in made.graph.input), f"{name}: {given}: {done.stderr}"
     call(["attn", "fmt", "--check", spec])
     table = subprocess.run(["attn", "check", spec, "--weights", path], capture_output=True, text=True)
     assert table.returncode == 0 and "warning" not in table.stderr, table.stdout + table.stderr

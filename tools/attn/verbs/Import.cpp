@@ -227,6 +227,8 @@ static int runImportOnnx(const opt::InputArgList &args, StringRef path,
   auto nodeOf = [&](StringRef line) { return spec->nodeOf(line); };
   if (int code = checkImported(spec->text, nodeOf, path, spec->hasWeights && isNamed))
     return code;
+  for (const std::string &text : spec->notes)
+    note(text);
   return writeOutput(args.getLastArgValue(OPT_o, "-"), spec->text);
 }
 

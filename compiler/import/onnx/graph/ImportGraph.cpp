@@ -92,7 +92,11 @@ static Expected<OnnxSpec> importGraph(OnnxGraph &file, StringMap<int64_t> sizes,
   auto parsed = frontend::parse(spec, diagnostics);
   if (diagnostics.hasErrors())
     return importError("the graph has names that a spec cannot have");
-  return OnnxSpec{frontend::format(*parsed, spec), !file.constants.empty(), std::move(origins)};
+  std::vector<std::string> notes;
+  for (const std::string &assumed : file.assumed)
+    notes.push_back(assumed + ", since the cache is in the place of past keys and values");
+  return OnnxSpec{frontend::format(*parsed, spec), !file.constants.empty(), std::move(origins),
+                  std::move(notes)};
 }
 
 /// Whether a graph is one Attention operator that computes of the graph's inputs alone.
@@ -133,7 +137,7 @@ Expected<OnnxSpec> importOnnx(StringRef bytes, const StringMap<int64_t> &sizes,
   auto attention = readAttention(*graph, sizes);
   if (!attention)
     return attention.takeError();
-  return OnnxSpec{writeSpec(*attention), false, {}};
+  return OnnxSpec{writeSpec(*attention), false, {}, {}};
 }
 
 } // namespace attn::importer
