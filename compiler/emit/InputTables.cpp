@@ -27,8 +27,14 @@ Constants attn::imageTable(ConstantBuilder &build, llvm::ArrayRef<EntryInfo> ent
     for (auto [i, input] : llvm::enumerate(entry.inputs)) {
       if (!input.image)
         continue;
-      auto number = [&, image = input.image](llvm::StringRef key) {
-        return build.i32(image.getAs<IntegerAttr>(key).getInt());
+      auto said = [image = input.image](llvm::StringRef key) {
+        auto number = image.getAs<IntegerAttr>(key);
+        return number ? number.getInt() : 0;
+      };
+      auto number = [&](llvm::StringRef key) { return build.i32(said(key)); };
+      auto text = [&, image = input.image](llvm::StringRef key) {
+        auto text = image.getAs<StringAttr>(key);
+        return text ? build.text(text.getValue()) : build.null();
       };
       int32_t filter = llvm::StringSwitch<int32_t>(input.image.getAs<StringAttr>("filter"))
                            .Case("nearest", ATTN_FILTER_NEAREST)
@@ -37,11 +43,12 @@ Constants attn::imageTable(ConstantBuilder &build, llvm::ArrayRef<EntryInfo> ent
                            .Case("box", ATTN_FILTER_BOX)
                            .Case("hamming", ATTN_FILTER_HAMMING)
                            .Default(ATTN_FILTER_BICUBIC);
-      auto said = input.image.getAs<StringAttr>("fit");
-      int32_t fit = llvm::StringSwitch<int32_t>(said ? said.getValue() : "")
+      auto fitting = input.image.getAs<StringAttr>("fit");
+      int32_t fit = llvm::StringSwitch<int32_t>(fitting ? fitting.getValue() : "")
                         .Case("round", ATTN_FIT_ROUND)
                         .Case("padded", ATTN_FIT_PADDED)
                         .Case("within", ATTN_FIT_WITHIN)
+                        .Case("patches", ATTN_FIT_PATCHES)
                         .Default(ATTN_FIT_MIDDLE);
       int64_t channels = input.axes[input.axes.size() - 3].size;
       auto mean = channelNumbers(build, input.image.getAs<ArrayAttr>("mean")),
@@ -49,7 +56,9 @@ Constants attn::imageTable(ConstantBuilder &build, llvm::ArrayRef<EntryInfo> ent
       table.push_back(build.structure(
           {build.i32(int64_t(e)), build.i32(int64_t(i)), number("width"), number("height"),
            build.i32(channels), build.i32(filter), build.sequence(mean), build.sequence(std),
-           number("resized_width"), number("resized_height"), build.i32(fit)}));
+           number("resized_width"), number("resized_height"), build.i32(fit), number("merged"),
+           build.i64(said("least_pixels")), build.i64(said("most_pixels")), text("mark"),
+           text("shown"), text("alone")}));
     }
   return table;
 }

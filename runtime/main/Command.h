@@ -100,6 +100,8 @@ attn_status readInputs(const Command &command, const attn_model &model, int32_t 
 
 /// Whether a file is a picture, by its name.
 bool isImageFile(const char *path);
+/// Whether a path ends so, in letters of either case.
+bool hasSuffix(const char *path, const char *suffix);
 
 /// Whether a file is a sound, by its name.
 bool isSoundFile(const char *path);

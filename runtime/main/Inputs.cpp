@@ -6,10 +6,10 @@
 #include "io/Npy.h"
 #include "main/Command.h"
 #include "main/ConvertInput.h"
+#include "main/PatchedPicture.h"
 #include "main/RandomInputs.h"
 #include <cerrno>
 #include <cstdio>
-#include <strings.h>
 
 using namespace attn;
 
@@ -20,35 +20,6 @@ using namespace attn;
 
 /// Files up to this size are read whatever their input takes: what is wrong with them is said then.
 static constexpr uint64_t alwaysRead = uint64_t(1) << 30;
-
-bool Tensors::allocate(attn_tensor &tensor) {
-  int64_t elements;
-  void *block = nullptr;
-  if (!countElements(tensor.shape, tensor.rank, elements) || elements > INT64_MAX / 16)
-    return false;
-  size_t bytes = size_t(elements) * attn_dtype_size(tensor.dtype);
-  if (posix_memalign(&block, 64, bytes ? bytes : 1) != 0)
-    return false;
-  if (!memory.push(block)) {
-    free(block);
-    return false;
-  }
-  tensor.data = block;
-  return true;
-}
-
-static bool hasSuffix(const char *path, const char *suffix) {
-  size_t length = strlen(path), wanted = strlen(suffix);
-  return length >= wanted && strcasecmp(path + length - wanted, suffix) == 0;
-}
-
-bool attn::isImageFile(const char *path) {
-  return hasSuffix(path, ".png") || hasSuffix(path, ".jpg") || hasSuffix(path, ".jpeg");
-}
-
-bool attn::isSoundFile(const char *path) {
-  return hasSuffix(path, ".wav") || hasSuffix(path, ".flac");
-}
 
 /// "random" or "random:SEED".
 static bool parseRandom(const char *text, uint64_t &seed) {
@@ -61,14 +32,6 @@ static bool parseRandom(const char *text, uint64_t &seed) {
   errno = 0;
   seed = strtoull(text + 7, &end, 10);
   return errno == 0 && end != text + 7 && *end == 0 && text[7] != '-';
-}
-
-attn_status attn::refuseSound(const attn_abi_entry &entry, const attn_abi_tensor &input,
-                              Error &error) {
-  error.set(ATTN_BAD_INPUT, "R0303", "input `%s` of entry `%s` takes no sound", input.name,
-            entry.name);
-  error.help("say in the spec how one becomes the tensor: `sound input 80 x 3000`");
-  return error.status;
 }
 
 namespace {
@@ -87,11 +50,22 @@ struct InputReader {
   uint64_t mostBytes(int32_t index) const;
   attn_status readTensor(int32_t index, const char *path);
   attn_status readStored(int32_t index, const char *path, attn_tensor &tensor);
+  attn_status refuseSeveral(int32_t index, int count) const {
+    return error.set(ATTN_INVALID_ARGUMENT, "U0002", "input `%s` is given %d times",
+                     entry.inputs[index].name, count);
+  }
   attn_status readImages(int32_t index);
   attn_status readSounds(int32_t index);
   attn_status fitRows(int32_t index);
   attn_status convert(const attn_abi_tensor &wanted, const attn_tensor &given, const char *path,
                       attn_tensor &tensor);
+  /// Random inputs beside one that was read take its sizes; attn_run will say where they do not
+  /// fit.
+  void takeSizes(int32_t index);
+  /// Whether a picture is given whose patches the entry takes.
+  bool isPatched(const Setting &setting, int32_t index) const {
+    return isImageFile(setting.value) && takesPatches(*model.tables, entryIndex, index);
+  }
   attn_status draw(int32_t index, uint64_t seed);
   /// The rows of tokens that an input `lengths: i32[B]` counts, i32[B, T], which are given; -1
   /// where it is no such input, or there are rows of several lengths.
@@ -348,8 +322,7 @@ attn_status InputReader::readSounds(int32_t index) {
   for (const Setting &setting : command.inputs)
     count += isGiven(setting, index);
   if (wanted.rank == 2 && count > 1)
-    return error.set(ATTN_INVALID_ARGUMENT, "U0002", "input `%s` is given %d times", wanted.name,
-                     int(count));
+    return refuseSeveral(index, count);
   attn_tensor &tensor = inputs.list[size_t(index)];
   tensor = {nullptr, ATTN_F32, 3, {count, sound->bands, sound->frames}, nullptr, 0, 0};
   if (wanted.rank == 2)
@@ -414,6 +387,18 @@ attn_status InputReader::countWhole(int32_t index, int32_t rows) {
   return ATTN_OK;
 }
 
+void InputReader::takeSizes(int32_t index) {
+  const attn_tensor &tensor = inputs.list[size_t(index)];
+  for (int32_t a = 0; a < tensor.rank && a < entry.inputs[index].rank; ++a) {
+    const attn_abi_axis &axis = entry.inputs[index].axes[a];
+    if (axis.dim < 0 || !model.tables->dims[axis.dim].isDynamic || axis.scale <= 0)
+      continue;
+    int64_t value = (tensor.shape[a] - axis.offset) / axis.scale;
+    if (value >= 1 && value <= model.tables->dims[axis.dim].value)
+      dims[axis.dim] = value;
+  }
+}
+
 attn_status InputReader::run() {
   if (!inputs.list.resize(size_t(entry.inputCount)))
     return error.outOfMemory("the inputs");
@@ -421,8 +406,18 @@ attn_status InputReader::run() {
     return error.status;
   uint64_t seed;
   int count;
+  for (int32_t i = 0; i < entry.inputCount; ++i)
+    if (const Setting *picture = find(i, count); picture && isPatched(*picture, i))
+      if (attn_status status =
+              count > 1 ? refuseSeveral(i, count)
+                        : readPatches(model, entryIndex, i, picture->value, inputs, error))
+        return status;
   for (int32_t i = 0; i < entry.inputCount; ++i) {
     const Setting *setting = find(i, count);
+    if (inputs.list[size_t(i)].data && (!setting || isPatched(*setting, i))) {
+      takeSizes(i);
+      continue;
+    }
     bool isLeftOut = !setting && (entry.inputs[i].state != 0 || rowsCountedBy(i) >= 0);
     if (!setting && !isLeftOut && !command.isBench) {
       error.set(ATTN_INVALID_ARGUMENT, "U0003", "input `%s` of entry `%s` is missing",
@@ -435,24 +430,14 @@ attn_status InputReader::run() {
       continue;
     bool isImage = isImageFile(setting->value), isSound = isSoundFile(setting->value);
     if (count > 1 && !isImage && !isSound)
-      return error.set(ATTN_INVALID_ARGUMENT, "U0002", "input `%s` is given %d times",
-                       entry.inputs[i].name, count);
+      return refuseSeveral(i, count);
     if (attn_status status = isImage   ? readImages(i)
                              : isSound ? readSounds(i)
                                        : readTensor(i, setting->value))
       return status;
     if (attn_status status = fitRows(i))
       return status;
-    // Random inputs beside this one take its sizes; attn_run will say where they do not fit.
-    const attn_tensor &tensor = inputs.list[size_t(i)];
-    for (int32_t a = 0; a < tensor.rank && a < entry.inputs[i].rank; ++a) {
-      const attn_abi_axis &axis = entry.inputs[i].axes[a];
-      if (axis.dim >= 0 && model.tables->dims[axis.dim].isDynamic && axis.scale > 0) {
-        int64_t value = (tensor.shape[a] - axis.offset) / axis.scale;
-        if (value >= 1 && value <= model.tables->dims[axis.dim].value)
-          dims[axis.dim] = value;
-      }
-    }
+    takeSizes(i);
   }
   for (int32_t c = 0; c < entry.cacheCount; ++c) {
     const attn_abi_cache_use &use = entry.caches[c];

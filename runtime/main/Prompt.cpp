@@ -33,6 +33,7 @@ private:
   attn_status openTokenizer();
   attn_status openText();
   attn_status readPrompt();
+  attn_status readPictures();
   attn_status takePrompt();
   attn_status generate();
   attn_status openTemplate();
@@ -95,6 +96,13 @@ attn_status Prompt::readPrompt() {
     return readFile(command.promptFile, size_t(INT32_MAX), prompt, error);
   return prompt.append(command.prompt, strlen(command.prompt)) ? ATTN_OK
                                                                : error.outOfMemory("a prompt");
+}
+
+attn_status Prompt::readPictures() {
+  for (const char *path : run.command->pictures)
+    if (attn_status status = pass(attn_text_picture(text, path, &message)))
+      return status;
+  return ATTN_OK;
 }
 
 attn_status Prompt::takePrompt() {
@@ -163,6 +171,9 @@ attn_status Prompt::runChat() {
   const char *system = run.command->system;
   if (system && addTurn("system", system, strlen(system)))
     return error.status;
+  for (const char *path : run.command->pictures)
+    if (attn_status status = pass(attn_chat_picture(chat, path, &message)))
+      return status;
   char *line = nullptr;
   size_t room = 0, size = 0;
   while (error.status == ATTN_OK && takeLine(line, room, size)) {
@@ -206,7 +217,7 @@ attn_status Prompt::answer() {
   attn_status status =
       isChat ? inTurn({&Prompt::openTokenizer, &Prompt::openTemplate, &Prompt::openText})
              : inTurn({&Prompt::openTokenizer, &Prompt::openText, &Prompt::readPrompt,
-                       &Prompt::takePrompt});
+                       &Prompt::readPictures, &Prompt::takePrompt});
   if (status == ATTN_OK)
     status = run.bind(run);
   if (status)

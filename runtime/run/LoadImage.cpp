@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn_image_load: a picture file to one element of an input's batch.
+// attn_image_load and attn_picture_read: a picture file to one element of an input's batch, or to
+// patches.
 #include "run/LoadImage.h"
 #include "io/File.h"
 #include "run/Model.h"
+#include "run/PictureGrid.h"
+#include <algorithm>
+#include <cmath>
 
 using namespace attn;
 
@@ -49,10 +53,41 @@ static void sizeWithin(const Image &image, const attn_abi_image &spec, PictureFr
   frame.height = frame.height < 1 ? 1 : frame.height;
 }
 
+/// How many times as long as the other a side of a picture may be that is cut into patches.
+static constexpr int longest = 200;
+
+static bool isLong(const Image &image) {
+  return std::max(image.width, image.height) >
+         longest * int64_t(std::min(image.width, image.height));
+}
+
+/// The size of a picture whose sides become multiples of a square of patches, between the least and
+/// the most pixels, as Qwen2-VL's processor has it (Wang et al. 2024, "Qwen2-VL").
+static void sizeOfPatches(const Image &image, const attn_abi_image &spec, PictureFrame &frame) {
+  double across = double(spec.width) * spec.merged, down = double(spec.height) * spec.merged,
+         width = image.width, height = image.height;
+  // Halves go to even numbers.
+  double w = std::nearbyint(width / across) * across, h = std::nearbyint(height / down) * down;
+  if (h * w > double(spec.mostPixels)) {
+    double shrunk = std::sqrt(height * width / double(spec.mostPixels));
+    h = std::max(down, std::floor(height / shrunk / down) * down);
+    w = std::max(across, std::floor(width / shrunk / across) * across);
+  } else if (h * w < double(spec.leastPixels)) {
+    double grown = std::sqrt(double(spec.leastPixels) / (height * width));
+    h = std::ceil(height * grown / down) * down;
+    w = std::ceil(width * grown / across) * across;
+  }
+  frame.height = int64_t(h), frame.width = int64_t(w);
+}
+
 // The longer edge goes with the shorter one, rounded down, as in torchvision and in Hugging Face's
 // processors.
 PictureFrame attn::frameOf(const Image &image, const attn_abi_image &spec) {
   PictureFrame frame{};
+  if (spec.fit == ATTN_FIT_PATCHES) {
+    sizeOfPatches(image, spec, frame);
+    return frame;
+  }
   if (spec.fit == ATTN_FIT_WITHIN) {
     sizeWithin(image, spec, frame);
     return frame;
@@ -80,14 +115,14 @@ static bool resize(const Image &image, const PictureFrame &frame, int32_t filter
          resizeImage(image, int32_t(frame.width), int32_t(frame.height), filter, resized);
 }
 
-/// Writes the tensor [C, height, width] of a resized picture. Beside it are black pixels, or zeros
-/// of the tensor where it lies within.
-static void writeTensor(const Image &resized, const PictureFrame &frame, const attn_abi_image &spec,
+/// Writes the tensor [C, height, width] of a resized picture from a place of it on. Beside it are
+/// black pixels, or zeros of the tensor where it lies within.
+static void writeTensor(const Image &resized, int64_t top, int64_t left, const attn_abi_image &spec,
                         float *values) {
   size_t channels = size_t(spec.channels);
   for (size_t c = 0; c < channels; ++c)
-    for (int64_t y = frame.top; y < frame.top + spec.height; ++y)
-      for (int64_t x = frame.left; x < frame.left + spec.width; ++x) {
+    for (int64_t y = top; y < top + spec.height; ++y)
+      for (int64_t x = left; x < left + spec.width; ++x) {
         bool isInside = y >= 0 && y < resized.height && x >= 0 && x < resized.width;
         float level = 0;
         if (isInside)
@@ -98,30 +133,96 @@ static void writeTensor(const Image &resized, const PictureFrame &frame, const a
       }
 }
 
-static attn_status loadImage(const attn_model *model, int32_t entry, int32_t input,
-                             const char *path, float *values, Error &error) {
-  if (!model || !path || !values)
-    return error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_image_load: null pointer");
+namespace {
+
+/// One picture on its way to a tensor.
+struct LoadedImage {
   const attn_abi_image *spec = nullptr;
+  PictureFrame frame{};
+  Image resized;
+};
+
+} // namespace
+
+/// Decodes a picture, and resizes it as input `input` of an entry takes it.
+static attn_status load(const attn_model *model, int32_t entry, int32_t input, const char *path,
+                        LoadedImage &to, Error &error) {
   for (int32_t i = 0; i < model->tables->imageCount; ++i)
     if (model->tables->images[i].entry == entry && model->tables->images[i].input == input)
-      spec = &model->tables->images[i];
-  if (!spec)
+      to.spec = &model->tables->images[i];
+  if (!to.spec)
     return error.set(ATTN_NOT_FOUND, "R0102", "input %d of entry %d takes no picture", int(input),
                      int(entry));
-  Image image, resized;
+  Image image;
   if (attn_status status = readPicture(path, image, error))
     return status;
-  PictureFrame frame = frameOf(image, *spec);
-  if (!convertChannels(image, spec->channels) || !resize(image, frame, spec->filter, resized))
+  if (to.spec->fit == ATTN_FIT_PATCHES && isLong(image)) {
+    error.set(ATTN_BAD_INPUT, "R0302", "the picture `%s` is %d x %d: its sides differ too much",
+              path, int(image.width), int(image.height));
+    error.help("cut it, so that one side is at most %d times as long as the other", longest);
+    return error.status;
+  }
+  to.frame = frameOf(image, *to.spec);
+  if (!convertChannels(image, to.spec->channels) ||
+      !resize(image, to.frame, to.spec->filter, to.resized))
     return error.outOfMemory("a picture");
-  writeTensor(resized, frame, *spec, values);
   return ATTN_OK;
 }
 
 extern "C" attn_status attn_image_load(const attn_model *model, int32_t entry, int32_t input,
                                        const char *path, float *values, char **message) {
   Error error;
-  loadImage(model, entry, input, path, values, error);
+  LoadedImage image;
+  if (!model || !path || !values)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_image_load: null pointer");
+  else if (load(model, entry, input, path, image, error) == ATTN_OK) {
+    if (image.spec->fit == ATTN_FIT_PATCHES)
+      error.set(ATTN_NOT_FOUND, "R0102", "input %d of entry %d takes patches of a picture",
+                int(input), int(entry));
+    else
+      writeTensor(image.resized, image.frame.top, image.frame.left, *image.spec, values);
+  }
   return error.report(message);
+}
+
+/// The tensors of a picture that has been resized.
+static attn_status cut(const LoadedImage &image, attn_picture &to, Error &error) {
+  const attn_abi_image &spec = *image.spec;
+  bool isCut = spec.fit == ATTN_FIT_PATCHES;
+  to.rows = isCut ? image.frame.height / spec.height : 1;
+  to.columns = isCut ? image.frame.width / spec.width : 1;
+  to.merged = isCut ? spec.merged : 1;
+  to.count = to.rows * to.columns;
+  size_t size = size_t(spec.channels) * size_t(spec.height) * size_t(spec.width);
+  PictureGrid grid;
+  to.values = static_cast<float *>(malloc(size_t(to.count) * size * sizeof(float)));
+  if (!to.values || !grid.take(to)) {
+    attn_picture_free(&to);
+    return error.outOfMemory("a picture");
+  }
+  for (int64_t patch = 0; patch < to.count; ++patch)
+    writeTensor(image.resized, image.frame.top + grid.row(patch) * spec.height,
+                image.frame.left + grid.column(patch) * spec.width, spec,
+                to.values + size_t(patch) * size);
+  return ATTN_OK;
+}
+
+extern "C" attn_status attn_picture_read(const attn_model *model, int32_t entry, int32_t input,
+                                         const char *path, attn_picture *picture, char **message) {
+  Error error;
+  LoadedImage image;
+  attn_picture made = {};
+  if (!model || !path || !picture)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_picture_read: null pointer");
+  else if (load(model, entry, input, path, image, error) == ATTN_OK &&
+           cut(image, made, error) == ATTN_OK)
+    *picture = made;
+  return error.report(message);
+}
+
+extern "C" void attn_picture_free(attn_picture *picture) {
+  if (!picture)
+    return;
+  free(picture->values);
+  *picture = {};
 }

@@ -19,12 +19,31 @@ static bool appendString(Slice text, Vector<char> &json) {
   return jinja::appendJson(jinja::Value::of(Slice(valid)), jinja::JsonStyle(), json);
 }
 
+attn_status Chat::addPicture(const char *path, Error &error) {
+  attn_status status = session.addPicture(path, error);
+  pictures += status == ATTN_OK;
+  return status;
+}
+
+/// Appends what a turn says: a string, or where there are pictures a list with them in front.
+static bool appendContent(Slice content, int pictures, Vector<char> &turns) {
+  if (pictures == 0)
+    return appendString(content, turns);
+  bool isAdded = turns.push('[');
+  for (int i = 0; i < pictures; ++i)
+    isAdded = isAdded && append(turns, Slice("{\"type\":\"image\"},"));
+  return isAdded && append(turns, Slice("{\"type\":\"text\",\"text\":")) &&
+         appendString(content, turns) && append(turns, Slice("}]"));
+}
+
 bool Chat::add(Slice role, Slice content) {
   size_t before = turns.size();
   bool isAdded = (turns.empty() || turns.push(',')) && append(turns, Slice("{\"role\":")) &&
                  appendString(role, turns) && append(turns, Slice(",\"content\":")) &&
-                 appendString(content, turns) && turns.push('}');
-  if (!isAdded)
+                 appendContent(content, pictures, turns) && turns.push('}');
+  if (isAdded)
+    pictures = 0;
+  else
     turns.resize(before);
   return isAdded;
 }

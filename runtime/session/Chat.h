@@ -16,6 +16,8 @@ public:
   Chat(TextSession &session, const ChatTemplate &chatTemplate)
       : session(session), chatTemplate(chatTemplate) {}
 
+  /// Adds a picture to the turn that is added next.
+  attn_status addPicture(const char *path, Error &error);
   /// Adds a turn; what is not UTF-8 in it counts as U+FFFD. False where memory is lacking.
   bool add(Slice role, Slice content);
   /// Answers, and adds the answer as a turn of the assistant. After an error the turns are as they
@@ -29,6 +31,7 @@ private:
   TextSession &session;
   const ChatTemplate &chatTemplate;
   Vector<char> turns; ///< objects of JSON, with commas between them
+  int pictures = 0;   ///< of the turn that is added next
   /// Of a call of `answer`.
   const attn_text_options *options = nullptr;
   Vector<char> answered;

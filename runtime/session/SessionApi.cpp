@@ -59,6 +59,19 @@ extern "C" attn_status attn_text_options_default(const attn_text *text, attn_tex
                                  message);
 }
 
+extern "C" attn_status attn_text_picture(attn_text *text, const char *path, char **message) {
+  if (!text || !path)
+    return nullPointer("attn_text_picture", message);
+  Error error;
+  text->session.addPicture(path, error);
+  return error.report(message);
+}
+
+extern "C" void attn_text_clear_pictures(attn_text *text) {
+  if (text)
+    text->session.clearPictures();
+}
+
 /// Whether the stops are texts.
 static bool areGood(const attn_text_options &options) {
   bool isGood = options.stopCount >= 0 && (options.stopCount == 0 || options.stops);
@@ -109,6 +122,14 @@ extern "C" attn_status attn_chat_add(attn_chat *chat, const char *role, const ch
   Error error;
   if (!chat->chat.add(Slice(role), Slice(content, size)))
     error.outOfMemory("a chat");
+  return error.report(message);
+}
+
+extern "C" attn_status attn_chat_picture(attn_chat *chat, const char *path, char **message) {
+  if (!chat || !path)
+    return nullPointer("attn_chat_picture", message);
+  Error error;
+  chat->chat.addPicture(path, error);
   return error.report(message);
 }
 

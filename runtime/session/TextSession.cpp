@@ -25,7 +25,7 @@ attn_status TextSession::check(Error &error) const {
     const attn_abi_tensor &input = entry.inputs[i];
     bool isPrompt = !isTaken && takesTokens(input);
     isTaken |= isPrompt;
-    if (isPrompt || takesLengths(input) || input.state)
+    if (isPrompt || pictures.gives(input) || takesLengths(input) || input.state)
       continue;
     error.set(ATTN_INVALID_ARGUMENT, "U0003", "entry `%s` takes `%s`, which a text does not give",
               entry.name, input.name);
@@ -69,6 +69,12 @@ attn_status TextSession::prompt(const char *text, size_t size, const attn_text_o
                                 Error &error) {
   attn_tokens_free(&tokens);
   char *message = nullptr;
+  Vector<char> expanded;
+  if (pictures.areTaken()) {
+    if (attn_status status = pictures.expand(Slice(text, size), expanded, error))
+      return status;
+    text = expanded.data(), size = expanded.size();
+  }
   if (attn_status status =
           attn_tokenizer_encode(&tokenizer, text, size, options.flags, &tokens, &message)) {
     error.take(status, message);
@@ -82,18 +88,24 @@ attn_status TextSession::prompt(const char *text, size_t size, const attn_text_o
   }
   int64_t most = capacity();
   if (tokens.count <= most)
-    return ATTN_OK;
-  if (options.truncates) {
+    return pictures.areTaken() ? pictures.place(tokens, error) : ATTN_OK;
+  if (options.truncates && pictures.count() == 0) {
     // Room for what is to be written, or half of the context.
     int64_t wanted = most - options.numbers.limit, least = (most + 1) / 2;
     cut(wanted > least ? wanted : least);
-    return ATTN_OK;
+    return pictures.areTaken() ? pictures.place(tokens, error) : ATTN_OK;
   }
   error.set(ATTN_BAD_INPUT, "R0215",
             "the prompt has %lld tokens, but the context has room for %lld",
             static_cast<long long>(tokens.count), static_cast<long long>(most));
   error.help("shorten it, or leave out its beginning by `--truncate`");
   return error.status;
+}
+
+void TextSession::clearPictures() {
+  if (pictures.count() > 0)
+    cached.clear();
+  pictures.clear();
 }
 
 int64_t TextSession::heldTokens(const attn_generation &numbers) const {
@@ -192,11 +204,17 @@ attn_status TextSession::run(attn_generation numbers, int64_t held, Error &error
     return error.outOfMemory("the inputs");
   for (int64_t t = 0; t < count; ++t)
     wide[size_t(t)] = tokens.ids[held + t];
+  if (pictures.areTaken() && !pictures.prepare(held))
+    return error.outOfMemory("the inputs");
   for (int32_t i = 0; i < entry.inputCount; ++i) {
     const attn_abi_tensor &known = entry.inputs[i];
     if (known.state)
       continue;
     attn_tensor &tensor = inputs[size_t(i)];
+    if (pictures.gives(known)) {
+      pictures.bind(known, tensor);
+      continue;
+    }
     tensor.dtype = known.dtype, tensor.rank = known.rank;
     tensor.shape[0] = 1, tensor.shape[1] = count;
     tensor.data = !takesTokens(known)       ? static_cast<void *>(&length)
@@ -244,6 +262,8 @@ attn_status TextSession::generate(const attn_text_options &options, attn_text_re
   numbers.onTokens = isStreamed ? onTokens : nullptr, numbers.user = this;
   result = {};
   result.ending = ATTN_TEXT_ENDED_BY_LIMIT;
+  if (attn_status status = pictures.see(error))
+    return status;
   // The first token needs no room: it is chosen by what is read.
   int64_t room = capacity() - tokens.count + 1;
   if (entry.unfold->begin < 0 && numbers.limit > room)

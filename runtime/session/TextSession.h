@@ -6,6 +6,7 @@
 
 #include "attn/text.h"
 #include "run/Generation.h"
+#include "session/Pictures.h"
 #include "session/StopTexts.h"
 
 namespace attn {
@@ -16,13 +17,17 @@ class TextSession {
 public:
   TextSession(attn_context &context, const attn_tokenizer &tokenizer, int32_t entry)
       : context(context), tokenizer(tokenizer), entryIndex(entry),
-        entry(context.model->tables->entries[entry]) {}
+        entry(context.model->tables->entries[entry]), pictures(context, tokenizer, entry) {}
   TextSession(const TextSession &) = delete;
   TextSession &operator=(const TextSession &) = delete;
   ~TextSession();
 
   /// Whether the entry takes a text and nothing else.
   attn_status check(Error &error) const;
+  /// Adds a picture to those that prompts from now on have in the places of their marks.
+  attn_status addPicture(const char *path, Error &error) { return pictures.add(path, error); }
+  /// Forgets the pictures.
+  void clearPictures();
   /// Encodes what is gone on from, and checks its length.
   attn_status prompt(const char *text, size_t size, const attn_text_options &options, Error &error);
   /// Goes on from the prompt.
@@ -61,6 +66,7 @@ private:
   const attn_tokenizer &tokenizer;
   int32_t entryIndex;
   const attn_abi_entry &entry;
+  Pictures pictures;
   attn_tokens tokens = {};
   Vector<int32_t> cached; ///< the tokens that the caches hold, in order
 

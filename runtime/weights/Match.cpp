@@ -93,7 +93,16 @@ private:
 /// Axes of size 1 do not count: position embeddings are kept as [1, N, D] or [N, D], the weight
 /// of a convolution of one place, [D, C, 1, 1], is that of a linear map, and that of one by each
 /// channel is [C, 1, P, Q].
+/// The weight of a convolution along three axes, [D, C, U, P, Q], is that of a map of all of them,
+/// which has one axis for them where a tensor of the spec has no more.
 static bool hasShape(const StoredTensor &tensor, const attn_abi_parameter &parameter) {
+  if (tensor.rank == 5 && parameter.rank == 2 && tensor.shape[0] == parameter.shape[0]) {
+    int64_t places = 1;
+    for (int32_t axis = 1; axis < tensor.rank; ++axis)
+      if (__builtin_mul_overflow(places, tensor.shape[axis], &places))
+        return false;
+    return places == parameter.shape[1];
+  }
   int32_t next = 0;
   // The first that counts is one axis on both sides.
   bool isFirst =

@@ -211,9 +211,18 @@ Layout Formatter::head(const ImageDecl &decl) {
     layout.add(" from ").add(expr(*decl.fromHeight));
   if (decl.fromWidth)
     layout.add(" x ").add(expr(*decl.fromWidth));
-  for (const std::optional<Name> &word : {decl.fit, decl.resampling})
-    if (word)
-      layout.add(" " + word->text);
+  if (decl.fit)
+    layout.add(" " + decl.fit->text);
+  if (decl.merged && decl.leastPixels && decl.mostPixels)
+    layout.add(" ")
+        .add(expr(*decl.merged))
+        .add(" of ")
+        .add(expr(*decl.leastPixels))
+        .add(" to ")
+        .add(expr(*decl.mostPixels))
+        .add(" pixels");
+  if (decl.resampling)
+    layout.add(" " + decl.resampling->text);
   auto channels = [&](llvm::StringRef word, const std::vector<ExprPtr> &values) {
     if (values.size() == 1)
       layout.add(word).add(expr(*values.front()));
@@ -222,7 +231,14 @@ Layout Formatter::head(const ImageDecl &decl) {
   };
   channels(" mean ", decl.mean);
   channels(" std ", decl.std);
-  return layout;
+  auto text = [&](llvm::StringRef word, const std::optional<Name> &written) {
+    if (written)
+      layout.add(breakOr()).add(word).add(source.text(written->range));
+  };
+  text("prompt ", decl.mark);
+  text("as ", decl.shown);
+  text("alone ", decl.alone);
+  return group(nest(layout));
 }
 
 Layout Formatter::head(const SoundDecl &decl) {

@@ -310,16 +310,22 @@ struct PrecisionDecl : Item {
   static bool classof(const Item *i) { return i->kind == Kind::Precision; }
 };
 
-/// `image input 224 x 224 bicubic mean 0.5 std 0.5`, `image input 224 x 224 from 256 bicubic`
+/// `image input 224 x 224 bicubic mean 0.5 std 0.5`, `image input 224 x 224 from 256 bicubic`,
+/// `image input 14 x 14 patches 2 of 3136 to 1003520 pixels bicubic prompt "<|image_pad|>"`
 struct ImageDecl : Item {
   ExprPtr height, width;
   ExprPtr fromHeight; ///< What the picture is resized to before its middle is taken; null: nothing
                       ///< is cut off. Of the shorter edge where there is no `fromWidth`.
   ExprPtr fromWidth;
-  std::optional<Name> fit;        ///< `within`, or behind `from` `round` or `padded`.
-  std::optional<Name> resampling; ///< `nearest`, `bilinear`, `bicubic`, …
+  std::optional<Name> fit; ///< `within`, `patches`, or behind `from` `round` or `padded`.
+  ExprPtr merged; ///< Of `patches`: the sides of a square of them which become one row together.
+  ExprPtr leastPixels, mostPixels; ///< Likewise: of a picture that is cut into patches.
+  std::optional<Name> resampling;  ///< `nearest`, `bilinear`, `bicubic`, …
   std::vector<ExprPtr> mean,
       std; ///< One number, or one per channel where written `[a, b, c]`; empty: not said.
+  std::optional<Name> mark;  ///< What stands for a picture in a prompt.
+  std::optional<Name> shown; ///< What the mark becomes: a token for each row within `{` and `}`.
+  std::optional<Name> alone; ///< What is put in front of a prompt that has no mark.
   explicit ImageDecl(SourceRange keyword) : Item(Kind::Image, keyword) {}
   static bool classof(const Item *i) { return i->kind == Kind::Image; }
 };

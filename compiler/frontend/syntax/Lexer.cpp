@@ -231,13 +231,13 @@ private:
 
   void lexEscape() {
     char next = peek(1);
-    if (next == '"' || next == '\\') {
+    if (next == '"' || next == '\\' || next == 'n') {
       at += 2;
       return;
     }
     uint32_t begin = at++;
     error(DiagCode::UnknownEscape, {begin, begin + 1},
-          "in a string, `\\` stands only before `\"` or `\\`")
+          "in a string, `\\` stands only before `\"`, `\\` or `n`")
         .help("write `\\\\` for a backslash", Edit{{begin, begin + 1}, "\\\\"});
   }
 
@@ -417,9 +417,9 @@ std::string stringValue(llvm::StringRef quoted) {
   std::string value;
   for (size_t i = 0; i < body.size() && !body.substr(i).starts_with(close); ++i) {
     bool escape = close == "\"" && body[i] == '\\' && i + 1 < body.size() &&
-                  (body[i + 1] == '"' || body[i + 1] == '\\');
+                  (body[i + 1] == '"' || body[i + 1] == '\\' || body[i + 1] == 'n');
     i += escape;
-    value += body[i];
+    value += escape && body[i] == 'n' ? '\n' : body[i];
   }
   return value;
 }

@@ -320,6 +320,27 @@ static std::vector<ExprPtr> parseChannelValues(Parser &parser) {
   return values;
 }
 
+/// Behind `patches`: `2 of 3136 to 1003520 pixels`.
+static void parsePatches(Parser &parser, ImageDecl &image) {
+  image.merged = parseExpr(parser);
+  if (!parser.expectWord("of", DiagCode::UnexpectedToken, "and how many pixels pictures have"))
+    return;
+  image.leastPixels = parseExpr(parser);
+  if (!parser.expectWord("to", DiagCode::UnexpectedToken, "and the most pixels"))
+    return;
+  image.mostPixels = parseExpr(parser);
+  parser.expectWord("pixels", DiagCode::UnexpectedToken, "behind the most");
+}
+
+/// Behind `prompt`: the mark of a picture, what it becomes, what is put where there is none.
+static void parsePicturePrompt(Parser &parser, ImageDecl &image) {
+  image.mark = parsePattern(parser, "what stands for a picture in a prompt, in quotes");
+  if (parser.acceptWord("as"))
+    image.shown = parsePattern(parser, "what that becomes, in quotes");
+  if (parser.acceptWord("alone"))
+    image.alone = parsePattern(parser, "what begins a prompt without one, in quotes");
+}
+
 ItemPtr parseImage(Parser &parser) {
   auto image = std::make_unique<ImageDecl>(parser.consume().range);
   if (!parser.expectWord("input", DiagCode::UnexpectedToken, "after `image`"))
@@ -334,15 +355,19 @@ ItemPtr parseImage(Parser &parser) {
       image->fromWidth = parseExpr(parser);
   }
   if (image->fromHeight ? parser.isWord("round") || parser.isWord("padded")
-                        : parser.isWord("within"))
+                        : parser.isWord("within") || parser.isWord("patches"))
     image->fit = parseName(parser, "how the picture fits");
+  if (image->fit && image->fit->text == "patches")
+    parsePatches(parser, *image);
   if (parser.is(TokenKind::Word) && !parser.current().isReserved() && !parser.isWord("mean") &&
-      !parser.isWord("std") && !parser.startsItem())
+      !parser.isWord("std") && !parser.isWord("prompt") && !parser.startsItem())
     image->resampling = parseName(parser, "how to resample");
   if (parser.acceptWord("mean"))
     image->mean = parseChannelValues(parser);
   if (parser.acceptWord("std"))
     image->std = parseChannelValues(parser);
+  if (parser.acceptWord("prompt"))
+    parsePicturePrompt(parser, *image);
   return image;
 }
 

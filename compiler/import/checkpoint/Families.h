@@ -117,6 +117,10 @@ std::string activationOf(Config &config, llvm::StringRef key, llvm::StringRef na
 /// over tokens with the numbers of generation_config.json.
 void writeGeneration(FamilyWriter &writer, int64_t capacity);
 
+/// The same of a decoder whose prompts have pictures: `prefill` is there, and `forward` takes
+/// texts.
+void writeGenerationWithPictures(FamilyWriter &writer, int64_t capacity);
+
 /// The same, as text.
 std::string generationEntries(FamilyWriter &writer, int64_t capacity);
 

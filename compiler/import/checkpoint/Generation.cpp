@@ -299,6 +299,14 @@ void writeGeneration(FamilyWriter &writer, int64_t capacity) {
   generation.finish();
 }
 
+void writeGenerationWithPictures(FamilyWriter &writer, int64_t capacity) {
+  GenerationWriter generation(writer, capacity, /*rows=*/8, /*readsSource=*/false);
+  writer.os << "entry decode = forward[T: 1] last T  // one token more\n"
+            << "entry generate = unfold(prefill, decode, token = token" << generation.settings()
+            << ")\n";
+  generation.finish();
+}
+
 std::string generationEntries(FamilyWriter &writer, int64_t capacity) {
   std::string text;
   raw_string_ostream os(text);

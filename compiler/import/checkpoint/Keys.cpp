@@ -273,19 +273,23 @@ void KeyWalk::walk(const Place &place, const json::Object &object, const Twine &
 void KeyWalk::walkAround(const Folder &whole) {
   const json::Object *text = whole.config.getObject("text_config");
   StringRef type = whole.config.getString("model_type").value_or("");
-  for (const auto &[key, value] : whole.config)
-    if (key != "text_config") {
-      decisions.push_back(decide({"config.json", "config"}, type, key, value));
-      walkPacking(key, value);
-    }
-  size_t first = decisions.size();
-  walk({"config.json", "config"}, question.folder.config, "text_config.", question.family);
-  decisions.erase(std::remove_if(decisions.begin() + ptrdiff_t(first), decisions.end(),
-                                 [&](const KeyDecision &key) {
-                                   StringRef own = StringRef(key.path).split('.').second;
-                                   return !text->get(own.split('.').first);
-                                 }),
-                  decisions.end());
+  auto walkWhere = [&](const json::Object &object, StringRef within, StringRef family,
+                       function_ref<bool(StringRef)> isWanted) {
+    size_t first = decisions.size();
+    walk({"config.json", "config"}, object, within, family);
+    decisions.erase(std::remove_if(decisions.begin() + ptrdiff_t(first), decisions.end(),
+                                   [&](const KeyDecision &key) {
+                                     StringRef own = StringRef(key.path).drop_front(within.size());
+                                     return !isWanted(own.split('.').first);
+                                   }),
+                    decisions.end());
+  };
+  // Without `text_config` the language model's values stand beside those of the other parts.
+  walkWhere(whole.config, "", type, [&](StringRef key) {
+    return text ? key != "text_config" : !question.folder.config.get(key);
+  });
+  walkWhere(question.folder.config, text ? "text_config." : "", question.family,
+            [&](StringRef key) { return (text ? *text : whole.config).get(key) != nullptr; });
 }
 
 void KeyWalk::walkGguf() {

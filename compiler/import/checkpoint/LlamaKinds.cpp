@@ -203,6 +203,23 @@ static std::vector<LlamaKind> firstKinds() {
           .withBiases(always)
           .withWindow(4096)
           .withHeads(0, 32),
+      LlamaKind("qwen2_vl_text")
+          .with(WindowIfAsked | TypedLayers | LastWindowed)
+          .withBiases(always)
+          .withWindow(4096)
+          .withHeads(0, 32)
+          .withAngles(1e6),
+      LlamaKind("qwen2_5_vl_text")
+          .with(WindowIfAsked | TypedLayers | LastWindowed)
+          .withBiases(always)
+          .withWindow(4096)
+          .withHeads(0, 32)
+          .withAngles(1e6),
+      LlamaKind("qwen3_vl_text")
+          .withHeads(128, 32)
+          .withHeadNorms(Heads::Each)
+          .withBiases(ifAsked, ifAsked)
+          .withAngles(5e5),
       LlamaKind("qwen3")
           .with(WindowIfAsked | TypedLayers | LastWindowed)
           .withHeads(128, 32)

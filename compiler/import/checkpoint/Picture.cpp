@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // preprocessor_config.json: how a picture becomes a tensor, by the class of the processor.
-#include "compiler/import/checkpoint/Families.h"
+#include "compiler/import/checkpoint/Eyes.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -34,6 +34,7 @@ struct ProcessorClass {
   int64_t resample; ///< as Pillow counts its filters
   Normalisation normalisation;
   ArrayRef<StringRef> families; ///< whose processors are of it where no class is named
+  bool isPatched = false;       ///< pictures are cut into patches
 };
 
 constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa"}, ofDeit[] = {"deit"},
@@ -41,7 +42,8 @@ constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa"}, ofD
                     ofClip[] = {"clip", "clip_vision_model"},
                     ofSiglip[] = {"siglip", "siglip_vision_model"},
                     ofBit[] = {"dinov2", "dinov2_with_registers"},
-                    ofSam[] = {"sam", "sam_vision_model"}, ofDetr[] = {"detr"};
+                    ofSam[] = {"sam", "sam_vision_model"}, ofDetr[] = {"detr"},
+                    ofQwen[] = {"qwen2_vl_text", "qwen2_5_vl_text", "qwen3_vl_text"};
 
 const ProcessorClass classes[] = {
     {"ViT", OneNumber::Both, 224, false, 0, 2, halves, ofVit},
@@ -54,6 +56,7 @@ const ProcessorClass classes[] = {
     {"DINOv3ViT", OneNumber::Both, 224, false, 0, 2, imageNet, ofDino3},
     {"Sam", OneNumber::None, 1024, false, 0, 2, imageNet, ofSam},
     {"Detr", OneNumber::Shorter, 800, false, 0, 2, imageNet, ofDetr},
+    {"Qwen2VL", OneNumber::None, 0, false, 0, 3, clip, ofQwen, true},
 };
 
 /// The fast form of this class has other defaults.
@@ -77,7 +80,8 @@ public:
   Picture read();
   /// The same of SAM's.
   Picture readWithin(int64_t side);
-  void findClass();
+  /// Finds the class, of those that cut pictures into patches or of the others.
+  void findClass(bool isPatched = false);
 
   const ProcessorClass *found = nullptr;
 
@@ -134,7 +138,7 @@ std::string PictureReader::dividedText(StringRef key, ArrayRef<double> otherwise
   return joined(numbers);
 }
 
-void PictureReader::findClass() {
+void PictureReader::findClass(bool isPatched) {
   StringRef key =
       values.has("image_processor_type") ? "image_processor_type" : "feature_extractor_type";
   std::string text = values.text("image_processor_type", ""),
@@ -145,6 +149,8 @@ void PictureReader::findClass() {
     name.consume_back("FeatureExtractor");
   std::string list;
   for (const ProcessorClass &one : classes) {
+    if (one.isPatched != isPatched)
+      continue;
     if (name.empty() ? is_contained(one.families, writer.type) : name == one.name)
       found = &one;
     list += (list.empty() ? "" : ", ") + (one.name + "ImageProcessor").str();
@@ -152,7 +158,7 @@ void PictureReader::findClass() {
   if (!found) {
     if (!name.empty())
       values.refuse(key, "one of " + list);
-    found = &classes[0];
+    found = llvm::find_if(classes, [&](const auto &one) { return one.isPatched == isPatched; });
   }
   if (isFast && found->name == "Beit")
     found = &fastBeit;
@@ -305,6 +311,50 @@ Picture PictureReader::readWithin(int64_t side) {
   if (pad.height != side || pad.width != side || !values.flag("do_pad", true))
     values.refuse("pad_size", Twine(side) + " x " + Twine(side) + ", which `do_pad` makes");
   return {side, side, " within"};
+}
+
+/// The pixels that pictures have at least and at most, by `size` or by keys of their own.
+static std::pair<int64_t, int64_t> pixelsOf(Config &values) {
+  Config size = values.within("size");
+  auto read = [&](StringRef own, StringRef within, int64_t otherwise) {
+    int64_t said = size.size(within, otherwise);
+    return values.size(own, said);
+  };
+  std::pair<int64_t, int64_t> pixels = {read("min_pixels", "shortest_edge", 56 * 56),
+                                        read("max_pixels", "longest_edge", 28 * 28 * 1280)};
+  if (pixels.first > pixels.second)
+    values.refuse(values.has("max_pixels") ? "max_pixels" : "size",
+                  "as many pixels at most as at least, " + Twine(pixels.first));
+  values.adopt(size);
+  return pixels;
+}
+
+PatchedPicture readPatchedPicture(FamilyWriter &writer, int64_t patch, int64_t merged,
+                                  int64_t frames) {
+  json::Object empty;
+  Config values(writer.folder.preprocessor ? *writer.folder.preprocessor : empty,
+                writer.folder.preprocessorFile);
+  PictureReader reader(writer, values);
+  reader.findClass(/*isPatched=*/true);
+  if (!writer.folder.preprocessor)
+    writer.config.note("there is no `preprocessor_config.json`: pictures are taken as the "
+                       "published class of the processor does where nothing is said");
+  for (auto [key, wanted, otherwise] : {std::tuple("patch_size", patch, 14),
+                                        {"merge_size", merged, 2},
+                                        {"temporal_patch_size", frames, 2}})
+    if (values.size(key, writer.folder.preprocessor ? otherwise : wanted) != wanted)
+      values.refuse(key, Twine(wanted) + ", as `vision_config` says");
+  auto [least, most] = pixelsOf(values);
+  int64_t square = patch * merged;
+  PatchedPicture picture;
+  picture.most = std::max<int64_t>(most / (square * square), 1);
+  std::string pixels = reader.pixelsText();
+  picture.line = "image input " + std::to_string(patch) + " x " + std::to_string(patch) +
+                 " patches " + std::to_string(merged) + " of " + std::to_string(least) + " to " +
+                 std::to_string(most) + " pixels" + StringRef(pixels).split("  //").first.str() +
+                 " prompt \"<|image_pad|>\" alone \"<|vision_start|><|image_pad|><|vision_end|>\"";
+  writer.config.adopt(values);
+  return picture;
 }
 
 Picture readPicture(FamilyWriter &writer, int64_t side) {

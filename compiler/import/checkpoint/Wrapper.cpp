@@ -4,6 +4,7 @@
 //
 //   text_config.hidden_size, language_model.model.layers.0 -> hidden_size, model.layers.0
 #include "compiler/import/checkpoint/Wrapper.h"
+#include "compiler/import/checkpoint/Eyes.h"
 #include "llvm/ADT/STLExtras.h"
 #include <set>
 
@@ -13,9 +14,9 @@ namespace attn::importer {
 
 /// Models whose language model, given a text alone, computes what it does by itself.
 static constexpr StringRef wrapperTypes[] = {
-    "gemma3",          "mistral3", "llava",      "llava_next", "llava_next_video",
-    "llava_onevision", "vipllava", "internvl",   "idefics3",   "smolvlm",
-    "voxtral",         "qwen3_5",  "qwen3_5_moe"};
+    "gemma3",      "mistral3", "llava",      "llava_next", "llava_next_video", "llava_onevision",
+    "vipllava",    "internvl", "idefics3",   "smolvlm",    "voxtral",          "qwen3_5",
+    "qwen3_5_moe", "qwen2_vl", "qwen2_5_vl", "qwen3_vl"};
 
 namespace {
 
@@ -61,7 +62,8 @@ static constexpr InnerDefault innerDefaults[] = {
 
 /// What the names of the language model's tensors begin with; empty where there is none.
 static std::string beginOf(const Folder &folder) {
-  for (StringRef begin : {"language_model.model.", "model.language_model.", "model.text_model."})
+  for (StringRef begin :
+       {"language_model.model.", "model.language_model.", "model.text_model.", "model."})
     if (folder.has((begin + "embed_tokens.weight").str()))
       return begin.str();
   return "";
@@ -85,8 +87,23 @@ static void readInner(const json::Object &whole, const json::Object &text, Inner
       config[key] = *value;
   // Each of these families has a class of this kind, by whatever name.
   config["architectures"] = json::Array{"TextForCausalLM"};
+  // A rule that angles had before positions of pictures were values beside it.
+  for (StringRef key : {"rope_scaling", "rope_parameters"})
+    if (json::Object *angles = config.getObject(key))
+      for (StringRef type : {"type", "rope_type"})
+        if (angles->getString(type) == StringRef("mrope"))
+          (*angles)[type] = "default";
   if (const json::Value *packed = whole.get("quantization_config"))
     config["quantization_config"] = *packed;
+}
+
+/// The config of a language model whose values stand beside those of the encoder of pictures, as
+/// folders of 2024 have it: without what is of that encoder.
+static json::Object besideEyes(const json::Object &whole) {
+  json::Object text = whole;
+  text.erase("vision_config");
+  text["model_type"] = (whole.getString("model_type").value_or("") + "_text").str();
+  return text;
 }
 
 /// Tensors as a family calls them; lines of the spec for all others.
@@ -97,8 +114,11 @@ static void readTensors(const Folder &folder, const std::string &begin, InnerMod
   for (StringRef part : {"embed_tokens", "layers", "norm"})
     inner.names.push_back({("model." + part).str(), begin + part.str()});
   std::set<std::string> others;
+  ArrayRef<StringRef> eyes = eyesParts(inner.typeOfWrapper);
   for (const auto &[name, shape] : folder.shapes) {
     StringRef rest = name;
+    if (any_of(eyes, [&](StringRef part) { return rest.starts_with((part + ".").str()); }))
+      continue;
     if (rest.consume_front(begin)) {
       inner.folder.shapes["model." + rest.str()] = shape;
     } else if (rest.consume_front(head)) {
@@ -116,6 +136,11 @@ std::optional<InnerModel> innerModel(const Folder &folder) {
   StringRef type = folder.config.getString("model_type").value_or("");
   const json::Object *text = folder.config.getObject("text_config");
   std::string begin = beginOf(folder);
+  json::Object beside;
+  if (!text && !eyesParts(type).empty()) {
+    beside = besideEyes(folder.config);
+    text = &beside;
+  }
   if (type == "ministral3" && text) // as some are published, whose language model is called so
     type = "mistral3";
   if (!is_contained(wrapperTypes, type) || !text || begin.empty())
@@ -126,8 +151,9 @@ std::optional<InnerModel> innerModel(const Folder &folder) {
   inner.typeOfWrapper = type.str();
   readInner(folder.config, *text, inner);
   readTensors(folder, begin, inner);
-  inner.notes.push_back("what is not of the language model (`" + begin +
-                        "`) is left out: the spec takes texts alone, no pictures and no sounds");
+  if (eyesParts(type).empty())
+    inner.notes.push_back("what is not of the language model (`" + begin +
+                          "`) is left out: the spec takes texts alone, no pictures and no sounds");
   return inner;
 }
 

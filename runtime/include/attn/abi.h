@@ -27,7 +27,7 @@ enum {
 
 /* The layout of these tables. An artifact holds a value for each setting, so one more row of
  * settings.def is another version, too. */
-#define ATTN_ABI_VERSION (24 * 100 + ATTN_SETTING_COUNT)
+#define ATTN_ABI_VERSION (25 * 100 + ATTN_SETTING_COUNT)
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -251,7 +251,16 @@ enum {
  * torchvision has it); the middle of a picture with a border of black pixels where it is smaller;
  * or a picture that lies within the tensor, in the upper left corner, zeros of the tensor beside
  * it. */
-enum { ATTN_FIT_MIDDLE = 0, ATTN_FIT_ROUND = 1, ATTN_FIT_PADDED = 2, ATTN_FIT_WITHIN = 3 };
+enum {
+  ATTN_FIT_MIDDLE = 0,
+  ATTN_FIT_ROUND = 1,
+  ATTN_FIT_PADDED = 2,
+  ATTN_FIT_WITHIN = 3,
+  /* The picture keeps about the ratio of its sides, which become multiples of `merged` patches of
+   * width x height, and is cut into patches, [patches, C, height, width]: squares of `merged` x
+   * `merged` patches from left to right, row by row, and so the patches of each. */
+  ATTN_FIT_PATCHES = 4
+};
 /* An input that may be given as a picture: what it is resized to, and what is taken from its
  * channels. */
 typedef struct {
@@ -261,6 +270,11 @@ typedef struct {
   int32_t resizedWidth, resizedHeight; /* before the middle is taken: of the shorter edge where the
                                         * width is 0; all is taken where the height is 0, too */
   int32_t fit;                         /* ATTN_FIT_* */
+  int32_t merged;                      /* of ATTN_FIT_PATCHES, else 0, as the pixels */
+  int64_t leastPixels, mostPixels;     /* that a picture has when it is resized */
+  /* What stands for a picture in a prompt, null where none does; what that becomes, with the token
+   * of each row of the picture within braces; what a prompt without a mark begins with. */
+  const char *mark, *shown, *alone;
 } attn_abi_image;
 
 /* What a row of scores is printed as beside the names of classes: parts of one that they have in

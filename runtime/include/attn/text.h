@@ -202,9 +202,20 @@ typedef struct {
 ATTN_API attn_status attn_text_options_default(const attn_text *text, attn_text_options *options,
                                                char **message);
 
+/* Adds a picture, a PNG or JPEG file, to those that prompts from now on have, in their order. A
+ * prompt has each of them in the place of a mark, which the spec names (`image input ... prompt`);
+ * a prompt without a mark begins with all of them. Only in artifacts that take an image. Needs no
+ * weights. ATTN_INVALID_ARGUMENT: a model that takes no pictures in prompts, a null pointer; else
+ * errors as attn_picture_read. */
+ATTN_API attn_status attn_text_picture(attn_text *text, const char *path, char **message);
+
+/* Forgets the pictures. NULL is allowed. */
+ATTN_API void attn_text_clear_pictures(attn_text *text);
+
 /* Takes the text that is to be gone on from: `size` bytes, not needed afterwards. Needs no weights.
  * ATTN_BAD_INPUT: a prompt without tokens, or with more than there is room for (both numbers are in
- * the message), and what attn_tokenizer_encode says; ATTN_INVALID_ARGUMENT; ATTN_OUT_OF_MEMORY. */
+ * the message), another number of marks than of pictures, and what attn_tokenizer_encode says;
+ * ATTN_INVALID_ARGUMENT; ATTN_OUT_OF_MEMORY. */
 ATTN_API attn_status attn_text_prompt(attn_text *text, const char *prompt, size_t size,
                                       const attn_text_options *options, char **message);
 
@@ -248,6 +259,10 @@ ATTN_API void attn_chat_destroy(attn_chat *chat);
  * ATTN_INVALID_ARGUMENT. */
 ATTN_API attn_status attn_chat_add(attn_chat *chat, const char *role, const char *content,
                                    size_t size, char **message);
+
+/* Adds a picture to the turn that is added next, as attn_text_picture adds one: templates take it
+ * as `{"type": "image"}` in front of the content. Errors as there. */
+ATTN_API attn_status attn_chat_picture(attn_chat *chat, const char *path, char **message);
 
 /* Goes on from what the template makes of all turns, and adds that as a turn of "assistant". The
  * options' flags are not looked at. Errors as attn_chat_template_render, attn_text_prompt and

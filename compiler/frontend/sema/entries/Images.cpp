@@ -49,6 +49,9 @@ void checkImage(Sema &sema) {
     diagnostic.note("the ways are nearest, bilinear, bicubic, lanczos, box and hamming");
 }
 
+/// Larger pictures are refused by the runtime.
+static constexpr int64_t maxPicturePixels = 100'000'000;
+
 namespace {
 /// The size that pictures get.
 struct PictureSize {
@@ -147,6 +150,84 @@ static bool checkChannels(Reporter &report, const std::vector<double> &numbers,
   return false;
 }
 
+/// What `patches` says of pictures that are cut into patches: adds its numbers. False after an
+/// error.
+static bool addPatches(Sema &sema, const ImageDecl &image, const Parameter &parameter,
+                       llvm::ArrayRef<Axis> axes, llvm::SmallVectorImpl<mlir::NamedAttribute> &to) {
+  if (!image.merged)
+    return true;
+  if (axes.size() != 4 || !axes.front().isDynamic()) {
+    sema.report
+        .error(DiagCode::ImageSize, parameter.type.range,
+               "a picture of unknown size becomes patches, along an axis that is known only when "
+               "running, but this is " +
+                   showAxes(axes))
+        .at(image.keyword, "the picture")
+        .help("write `f32[4*N, C, P, Q]`, with `dyn N <= 4096`");
+    return false;
+  }
+  struct {
+    const Expr *expr;
+    llvm::StringRef key;
+    int64_t least, most;
+  } numbers[] = {{image.merged.get(), "merged", 1, 16},
+                 {image.leastPixels.get(), "least_pixels", 1, maxPicturePixels},
+                 {image.mostPixels.get(), "most_pixels", 1, maxPicturePixels}};
+  for (auto &number : numbers) {
+    if (!number.expr)
+      return false;
+    Size size = evalSize(sema, *number.expr);
+    if (size.error)
+      return false;
+    if (!size.isStatic() || size.offset < number.least || size.offset > number.most) {
+      sema.report
+          .error(DiagCode::ImageSize, number.expr->range,
+                 "this is no number that patches of a picture can have")
+          .note("expected " + llvm::Twine(number.least) + " to " + llvm::Twine(number.most) +
+                ", known when compiling");
+      return false;
+    }
+    numbers[2].least = std::max(numbers[2].least, size.offset);
+    to.push_back(
+        sema.builder.getNamedAttr(number.key, sema.builder.getI64IntegerAttr(size.offset)));
+  }
+  return true;
+}
+
+/// Whether a text has one piece within `{` and `}`, which is not empty.
+static bool hasOneRow(llvm::StringRef text) {
+  auto [front, rest] = text.split('{');
+  auto [row, behind] = rest.split('}');
+  return text.count('{') == 1 && text.count('}') == 1 && !row.empty() && rest.contains('}') &&
+         !front.contains('}');
+}
+
+/// What `prompt` says of the place of a picture in a prompt. False after an error.
+static bool addPrompt(Sema &sema, const ImageDecl &image,
+                      llvm::SmallVectorImpl<mlir::NamedAttribute> &to) {
+  if (!image.mark)
+    return true;
+  std::string shown = image.shown ? image.shown->text : "{" + image.mark->text + "}",
+              alone = image.alone ? image.alone->text : image.mark->text;
+  auto refuse = [&](const Name &written, const llvm::Twine &what, const llvm::Twine &help) {
+    sema.report.error(DiagCode::ImagePrompt, written.range, what).help(help.str());
+    return false;
+  };
+  if (image.mark->text.empty())
+    return refuse(*image.mark, "the mark of a picture is empty",
+                  "write what stands for a picture in prompts: `\"<image>\"`");
+  if (!hasOneRow(shown))
+    return refuse(image.shown ? *image.shown : *image.mark,
+                  "this does not say which token is repeated for each row of a picture",
+                  "put it within `{` and `}`, once: `\"<start>{<image>}<end>\"`");
+  if (!llvm::StringRef(alone).contains(image.mark->text))
+    return refuse(*image.alone, "this has no mark of a picture",
+                  "write `" + image.mark->text + "` into it");
+  for (auto [key, text] : {std::pair("mark", image.mark->text), {"shown", shown}, {"alone", alone}})
+    to.push_back(sema.builder.getNamedAttr(key, sema.builder.getStringAttr(text)));
+  return true;
+}
+
 mlir::DictionaryAttr imageAttr(Sema &sema, const EntryDecl &entry, const Parameter &parameter,
                                llvm::ArrayRef<Axis> axes) {
   sema.names.imageUsed = true;
@@ -207,6 +288,8 @@ mlir::DictionaryAttr imageAttr(Sema &sema, const EntryDecl &entry, const Paramet
       builder.getNamedAttr("width", builder.getI64IntegerAttr(size->width))};
   if (image.fit)
     attrs.push_back(builder.getNamedAttr("fit", builder.getStringAttr(image.fit->text)));
+  if (!addPatches(sema, image, parameter, axes, attrs) || !addPrompt(sema, image, attrs))
+    return nullptr;
   return builder.getDictionaryAttr(attrs);
 }
 

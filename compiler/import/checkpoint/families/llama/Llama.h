@@ -5,6 +5,7 @@
 // Llama.cpp.
 #pragma once
 
+#include "compiler/import/checkpoint/Eyes.h"
 #include "compiler/import/checkpoint/Families.h"
 #include "compiler/import/checkpoint/LlamaKinds.h"
 #include "compiler/import/checkpoint/Rope.h"
@@ -82,6 +83,7 @@ protected:
   LayerMixer mixer;              ///< of those that do not attend
   bool turnsNone = false;
   Rotation rotation, windowed; ///< of full layers, of those with a window
+  std::optional<Eyes> eyes;    ///< where it takes pictures
 
 private:
   /// Sizes, biases, and what scores are scaled and capped by.
@@ -106,6 +108,8 @@ private:
   /// Which layers turn, where not all do.
   void readTurns(int64_t window);
   void readRotations();
+  /// How the model takes pictures.
+  void readPictures();
   /// What a family makes of the values of rope beside the angles.
   void readTempering(Config &from);
 };
@@ -127,6 +131,16 @@ private:
   /// What runs a decoder, or an encoder.
   void writeEntries();
   void writeEncoderEntries(llvm::StringRef states);
+  /// Those of a decoder that takes pictures, and its blocks, of which one takes what is `given`.
+  void writePictureEntries();
+  void writeTextBlocks(llvm::StringRef given);
+  /// Tokens as the first layer takes them.
+  std::string embeddedTokens(llvm::StringRef ids) const;
+  /// Whether positions are given, by time, row and column.
+  bool isPlaced() const { return eyes && !eyes->kindOfPair.empty(); }
+  /// ", phase, more", what layers take of pictures; the same as a block takes it.
+  std::string pictureNames() const;
+  std::string pictureParameters() const;
   /// The entries of a decoder with states, whose layers give what is `made`.
   void writeMixedEntries(llvm::StringRef made);
   /// The statements that make scores of states.
@@ -160,6 +174,8 @@ private:
   std::string writeMlpInput();
   /// The experts of each row, and their weights.
   void writeRouting(llvm::StringRef m);
+  /// The result of a layer, with the rows that pictures give it, where it is one of the first.
+  std::string withDeepRows(const std::string &made) const;
   /// What is added to the residual stream.
   std::string result(llvm::StringRef norm, const std::string &made) const;
   /// What the stack gives its layers: "(seen = …)", or nothing where they are alike.

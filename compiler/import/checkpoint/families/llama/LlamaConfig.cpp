@@ -394,6 +394,16 @@ void LlamaConfig::readRotations() {
     rotation = windowed;
 }
 
+void LlamaConfig::readPictures() {
+  if (isEncoder || !hasHead)
+    return;
+  eyes = readEyes(writer, width, rotation.turned);
+  if (eyes && !eyes->kindOfPair.empty() &&
+      (!rotation.slowing.empty() || !rotation.scaling.empty() || turnsByLayer()))
+    config.refuse(config.has("rope_scaling") ? "rope_scaling" : "rope_parameters",
+                  "angles without a rule, by positions of pictures alone");
+}
+
 void LlamaConfig::read() {
   if (writer.task != "ForCausalLM" && !writer.task.empty())
     config.refuse("architectures", "a model `…ForCausalLM`, or one without a head");
@@ -410,6 +420,7 @@ void LlamaConfig::read() {
   readLayers();
   readMixers();
   readRotations();
+  readPictures();
   chooseCapacity();
 }
 

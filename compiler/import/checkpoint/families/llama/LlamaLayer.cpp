@@ -30,6 +30,8 @@ std::string LlamaWriter::layerArguments() const {
     given.push_back("attends = " + layersWhere(isAttending));
   if (!isRouted.empty())
     given.push_back("routed = " + layersWhere(isRouted));
+  for (int64_t layer = 0; eyes && layer < eyes->deep; ++layer)
+    given.push_back("deep" + std::to_string(layer) + " = n == " + std::to_string(layer));
   return given.empty() ? "" : "(" + join(given, ", ") + ")";
 }
 
@@ -116,6 +118,10 @@ std::string LlamaWriter::result(StringRef norm, const std::string &made) const {
 
 std::string LlamaWriter::turned(StringRef what, const Rotation &own, StringRef table,
                                 StringRef features) const {
+  if (isPlaced())
+    return ("rotary(" + what + ", half, angles = phase" +
+            (own.turned != this->features ? ", features = " + features : "") + ")")
+        .str();
   return own.applied(what, writer.folder.turnsNeighbours || is(Neighbours) ? "interleaved" : "half",
                      table, own.turned != this->features ? features : "");
 }
@@ -368,7 +374,8 @@ void LlamaWriter::writeTables() {
 }
 
 void LlamaWriter::writeMixers() {
-  os << mixer.text << "block Attention[T](n: [B, T, D], kv: cache) -> [B, T, D] {\n";
+  os << mixer.text << "block Attention[T](n: [B, T, D]" << (isPlaced() ? ", phase: [B, T, AP]" : "")
+     << ", kv: cache) -> [B, T, D] {\n";
   declareAttention();
   writeTables();
   std::string whole = attended("n");
@@ -384,8 +391,9 @@ void LlamaWriter::writeAttention() {
     os << "let n = " << norms.of(places.beforeAttention, "x") << '\n';
   std::string made = "mixed";
   if (isMixed)
-    os << "let mixed" << mixer.names("next_") << " = if attends then (attention(" << n << ", kv)"
-       << mixer.names() << ") else " << mixer.part << "(" << n << mixer.names() << ")\n";
+    os << "let mixed" << mixer.names("next_") << " = if attends then (attention(" << n
+       << (isPlaced() ? ", phase" : "") << ", kv)" << mixer.names() << ") else " << mixer.part
+       << "(" << n << mixer.names() << ")\n";
   else
     made = attended(n);
   os << "let y = x + " << result(places.behindAttention, made) << '\n';
@@ -421,6 +429,17 @@ void LlamaWriter::writeRouting(StringRef m) {
        << ")), A)\n";
 }
 
+std::string LlamaWriter::withDeepRows(const std::string &made) const {
+  if (!eyes || !eyes->deep)
+    return made;
+  os << "let z = " << made << '\n';
+  std::string text;
+  for (int64_t layer = 0; layer < eyes->deep; ++layer)
+    text += "if deep" + std::to_string(layer) + " then z + pick(more, DR at " +
+            std::to_string(layer) + ") else ";
+  return "(" + text + "z)";
+}
+
 void LlamaWriter::writeLayer() {
   if (seesBothWays)
     os << "mask inside(b, j) with input lengths: i32[B] = j < lengths[b]  // the rest is "
@@ -441,7 +460,9 @@ void LlamaWriter::writeLayer() {
     statics.push_back("routed = true");
     writeFeedForwards();
   }
-  os << "block Layer[T](x: [B, T, D]"
+  for (int64_t layer = 0; eyes && layer < eyes->deep; ++layer)
+    statics.push_back("deep" + std::to_string(layer) + " = false");
+  os << "block Layer[T](x: [B, T, D]" << pictureParameters()
      << (!isEncoder     ? ", kv: cache"
          : seesBothWays ? ", lengths: i32[B]"
                         : "")
@@ -466,7 +487,8 @@ void LlamaWriter::writeLayer() {
   std::string fed = isRoutedByLayer
                         ? "(if routed then routed_mlp(" + m + ") else dense_mlp(" + m + "))"
                         : mlpOf(m);
-  os << "return y + " << result(places.behindMlp, fed) << mixer.names("next_") << "\n}\n\n";
+  std::string made = withDeepRows("y + " + result(places.behindMlp, fed));
+  os << "return " << made << mixer.names("next_") << "\n}\n\n";
 }
 
 } // namespace attn::importer

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How a language model sees pictures that stand in its prompts: the encoder of pictures around it,
+// and what its layers take of them. A row of the table in Eyes.cpp for each family.
+#pragma once
+
+#include "compiler/import/checkpoint/Families.h"
+
+namespace attn::importer {
+
+/// An encoder of pictures, as lines of a spec, and what a decoder does otherwise with it.
+struct Eyes {
+  std::string text; ///< sizes, parameters, blocks, and the entry that sees a picture
+  /// Which of the positions by time, row and column turns pair `p`: 0, 1 or 2; empty where
+  /// positions are counted.
+  std::string kindOfPair;
+  int64_t deep = 0; ///< how many layers in front are given rows of their own
+};
+
+/// What the encoder of a family is called: first components of the names of its tensors.
+llvm::ArrayRef<llvm::StringRef> eyesParts(llvm::StringRef wrapperType);
+
+/// The encoder around the language model that `writer` writes, of `width`, whose heads turn
+/// `turned` features; nothing where there is none that is read. What is wrong is left in the
+/// config.
+std::optional<Eyes> readEyes(FamilyWriter &writer, int64_t width, int64_t turned);
+
+/// The line `image input …` of a processor in Qwen2-VL's form, which cuts pictures into patches.
+struct PatchedPicture {
+  std::string line;
+  int64_t most; ///< squares of patches that a picture has
+};
+PatchedPicture readPatchedPicture(FamilyWriter &writer, int64_t patch, int64_t merged,
+                                  int64_t frames);
+
+} // namespace attn::importer
