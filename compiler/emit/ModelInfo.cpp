@@ -45,14 +45,22 @@ bool takesSound(ModuleOp model) {
   });
 }
 
+/// Whether pictures in a prompt give an input.
+static bool isOfPrompt(const TensorInfo &input) {
+  static constexpr llvm::StringLiteral names[] = {"seen",  "picked", "at",
+                                                  "since", "until",  "behind"};
+  return llvm::is_contained(names, input.name);
+}
+
 bool takesText(ModuleOp model) {
   auto isTokens = [](const TensorInfo &input) {
     return input.axes.size() == 2 && input.elementType.isInteger() &&
-           !input.elementType.isInteger(1);
+           !input.elementType.isInteger(1) && !isOfPrompt(input);
   };
   auto isPicture = [](const TensorInfo &input) { return bool(input.image); };
   auto isKnown = [&](const TensorInfo &input) {
-    return isTokens(input) || input.name == "lengths" || input.state >= 0 || isPicture(input);
+    return isTokens(input) || isOfPrompt(input) || input.name == "lengths" || input.state >= 0 ||
+           isPicture(input);
   };
   return llvm::any_of(entriesOf(model), [&](const EntryInfo &entry) {
     auto rows = llvm::count_if(entry.inputs, isTokens);

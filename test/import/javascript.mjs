@@ -115,6 +115,12 @@ const JOBS = {
     for (const picture of await pictures(job.pictures)) answers.push((await processor(picture)).pixel_values);
     return answers;
   },
+  // A text with a picture: tokens, the grid of patches, their numbers.
+  async prompt(job) {
+    const processor = await library.AutoProcessor.from_pretrained(...open(job));
+    const { input_ids, image_grid_thw, pixel_values } = await processor(job.text, await pictures(job.pictures));
+    return [input_ids, image_grid_thw, pixel_values];
+  },
   // Vectors of texts by one tower of two.
   async texts(job) {
     const tokenizer = await library.AutoTokenizer.from_pretrained(...open(job));

@@ -23,11 +23,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "numeric")]
 from javascript_library import Library
 from javascript_pictures import PICTURES
+from javascript_prompts import PROMPTS
 from javascript_sounds import SOUNDS
 from javascript_texts import DECODERS, TEXTS
 from javascript_writers import WRITERS
 
-PARTS = {"texts": TEXTS, "writers": {**DECODERS, **WRITERS}, "pictures": {**PICTURES, **SOUNDS}}
+PARTS = {"texts": TEXTS, "writers": {**DECODERS, **WRITERS}, "pictures": {**PICTURES, **PROMPTS, **SOUNDS}}
 FOLDERS = 3
 
 

@@ -14,10 +14,34 @@ struct Eyes {
   /// Which of the positions by time, row and column turns pair `p`: 0, 1 or 2; empty where
   /// positions are counted.
   std::string kindOfPair;
-  int64_t deep = 0; ///< how many layers in front are given rows of their own
+  int64_t deep = 0;     ///< how many layers in front are given rows of their own
+  bool isWhole = false; ///< rows of one picture see each other, those behind, too
 };
 
-/// What the encoder of a family is called: first components of the names of its tensors.
+/// What is read of a model around a language model.
+struct EyesReader {
+  FamilyWriter &writer; ///< of the language model, whose lines go to `Eyes::text`
+  Config &outer;        ///< config.json
+  std::string type;     ///< its model_type
+  int64_t width;        ///< of the language model
+  int64_t turned;       ///< features of its heads that turn
+
+  /// Whether there are tensors of this name.
+  bool hasWithin(llvm::StringRef name) const { return writer.folder.around->hasWithin(name); }
+};
+
+/// A form of encoders: the values of `model_type` around them, with spaces between, what the names
+/// of their tensors begin with, and their reader, which leaves what is wrong in the config.
+struct EyesKind {
+  llvm::StringRef types;
+  llvm::ArrayRef<llvm::StringRef> parts;
+  Eyes (*read)(EyesReader &reader, llvm::raw_ostream &os);
+};
+
+// Each source in families/eyes/ defines one.
+extern const EyesKind qwenEyes, towerEyes;
+
+/// What the encoder of a model is called: first components of the names of its tensors.
 llvm::ArrayRef<llvm::StringRef> eyesParts(llvm::StringRef wrapperType);
 
 /// The encoder around the language model that `writer` writes, of `width`, whose heads turn
@@ -32,5 +56,9 @@ struct PatchedPicture {
 };
 PatchedPicture readPatchedPicture(FamilyWriter &writer, int64_t patch, int64_t merged,
                                   int64_t frames);
+
+/// The line `image input …` of a picture of `side` in a prompt, whose processor is of the class of
+/// `family` where the folder names none.
+std::string readPromptPicture(FamilyWriter &writer, llvm::StringRef family, int64_t side);
 
 } // namespace attn::importer

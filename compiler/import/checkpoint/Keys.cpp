@@ -183,6 +183,8 @@ const Row *KeyWalk::rowOf(StringRef kind, StringRef family, StringRef path) cons
   std::vector<StringRef> paths = {path};
   if (!leaf.empty() && isConfig(parent))
     paths.push_back(leaf);
+  if (auto [config, within] = path.split('.'); within != leaf && isConfig(config))
+    paths.push_back(within);
   for (StringRef of : {family, question.family, StringRef("*")})
     for (StringRef key : paths)
       for (const Row &row : table().rows)

@@ -43,7 +43,9 @@ constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa"}, ofD
                     ofSiglip[] = {"siglip", "siglip_vision_model"},
                     ofBit[] = {"dinov2", "dinov2_with_registers"},
                     ofSam[] = {"sam", "sam_vision_model"}, ofDetr[] = {"detr"},
-                    ofQwen[] = {"qwen2_vl_text", "qwen2_5_vl_text", "qwen3_vl_text"};
+                    ofGemma[] = {"gemma3_text"},
+                    ofQwen[] = {"qwen2_vl_text", "qwen2_5_vl_text", "qwen3_vl_text", "qwen3_5_text",
+                                "qwen3_5_moe_text"};
 
 const ProcessorClass classes[] = {
     {"ViT", OneNumber::Both, 224, false, 0, 2, halves, ofVit},
@@ -56,6 +58,7 @@ const ProcessorClass classes[] = {
     {"DINOv3ViT", OneNumber::Both, 224, false, 0, 2, imageNet, ofDino3},
     {"Sam", OneNumber::None, 1024, false, 0, 2, imageNet, ofSam},
     {"Detr", OneNumber::Shorter, 800, false, 0, 2, imageNet, ofDetr},
+    {"Gemma3", OneNumber::None, 224, false, 0, 2, halves, ofGemma},
     {"Qwen2VL", OneNumber::None, 0, false, 0, 3, clip, ofQwen, true},
 };
 
@@ -355,6 +358,29 @@ PatchedPicture readPatchedPicture(FamilyWriter &writer, int64_t patch, int64_t m
                  " prompt \"<|image_pad|>\" alone \"<|vision_start|><|image_pad|><|vision_end|>\"";
   writer.config.adopt(values);
   return picture;
+}
+
+std::string readPromptPicture(FamilyWriter &writer, StringRef family, int64_t side) {
+  json::Object empty;
+  Config values(writer.folder.preprocessor ? *writer.folder.preprocessor : empty,
+                writer.folder.preprocessorFile);
+  FamilyWriter own{writer.folder, writer.config,       writer.os,  family.str(),
+                   writer.model,  writer.architecture, writer.task};
+  PictureReader reader(own, values);
+  reader.findClass();
+  Picture picture{side, side, ""};
+  if (writer.folder.preprocessor)
+    picture = reader.read();
+  else
+    writer.config.note("there is no `preprocessor_config.json`: pictures are taken as the "
+                       "published class of the processor does where nothing is said");
+  if (picture.side != side || picture.width != side)
+    values.refuse(values.has("crop_size") ? "crop_size" : "size",
+                  Twine(side) + ", as `image_size` says");
+  std::string words = std::to_string(side), pixels = reader.pixelsText();
+  writer.config.adopt(values);
+  return "image input " + words + " x " + words + picture.line +
+         StringRef(pixels).split("  //").first.str();
 }
 
 Picture readPicture(FamilyWriter &writer, int64_t side) {

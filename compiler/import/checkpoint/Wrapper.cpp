@@ -151,7 +151,8 @@ std::optional<InnerModel> innerModel(const Folder &folder) {
   inner.typeOfWrapper = type.str();
   readInner(folder.config, *text, inner);
   readTensors(folder, begin, inner);
-  if (eyesParts(type).empty())
+  bool hasEyes = any_of(eyesParts(type), [&](StringRef part) { return folder.hasWithin(part); });
+  if (!hasEyes)
     inner.notes.push_back("what is not of the language model (`" + begin +
                           "`) is left out: the spec takes texts alone, no pictures and no sounds");
   return inner;

@@ -131,67 +131,6 @@ void LlamaWriter::writeEntries() {
   os << "}\n";
 }
 
-std::string LlamaWriter::pictureNames() const {
-  std::string names = isPlaced() ? ", phase" : "";
-  return names + (eyes && eyes->deep ? ", more" : "");
-}
-
-std::string LlamaWriter::pictureParameters() const {
-  std::string names = isPlaced() ? ", phase: [B, T, AP]" : "";
-  return names + (eyes && eyes->deep ? ", more: [B, T, D, DR]" : "");
-}
-
-void LlamaWriter::writeTextBlocks(StringRef given) {
-  auto embedded = [&](StringRef ids) { return embeddedTokens(ids); };
-  os << "block Text[T](x: [B, T, D]" << pictureParameters() << mixer.parameters()
-     << ", kv: cache) -> [B, T, V]" << mixer.types() << " {\nlet y" << mixer.names("next_") << " = "
-     << prefix << "layers(x" << pictureNames() << ", kv" << mixer.names() << ")\n"
-     << scoresOf(norms.of(lastNorm, "y")) << "}\n\n"
-     << "// Tokens of text are embedded, those of pictures are rows that the encoder has given.\n"
-     << "block Read[T](" << given << ") -> [B, T, V]" << mixer.types() << " {\n"
-     << "let row = min(max(picked, 0), Rows - 1)\n";
-  std::string rows = "pick(seen, Rows at row)",
-              first = eyes->deep ? "pick(" + rows + ", PR at 0)" : rows;
-  os << "let x = if repeat(picked, D) < 0 then " << embedded("ids") << " else " << first << '\n';
-  if (isPlaced())
-    os << "let turns = repeat(float(at), AP) * speed\n"
-       << "let phase = if kind_of == 0 then pick(turns, AK at 0) else if kind_of == 1 then "
-          "pick(turns, "
-          "AK at 1) else pick(turns, AK at 2)\n";
-  if (eyes->deep)
-    os << "let more = if repeat(picked, D, DR) < 0 then 0 else slice(" << rows
-       << ", PR from 1 to PR as DR)\n";
-  os << "return Text(x" << pictureNames() << mixer.names() << ", kv)\n}\n\n";
-}
-
-void LlamaWriter::writePictureEntries() {
-  std::string given = "ids: i32[B, T], seen: [Rows, D" + std::string(eyes->deep ? ", PR" : "") +
-                      "], picked: i32[B, T]" + (isPlaced() ? ", at: i32[AK, B, T]" : "") +
-                      mixer.parameters() + ", kv: cache",
-              passed = "(ids, seen, picked" + std::string(isPlaced() ? ", at" : "") +
-                       mixer.names() + ", kv)",
-              scores = mixer.states.empty() ? "[B, T, V]" : "scores: [B, T, V]" + mixer.results();
-  os << eyes->text << '\n';
-  writeTextBlocks(given);
-  os << "entry scores[T](" << given << ") -> " << scores << " = Read" << passed << '\n'
-     << "entry prefill[T](" << given << ") -> scores: [B, V]" << mixer.results();
-  if (mixer.states.empty())
-    os << " = last(T, Read" << passed << ")\n";
-  else
-    os << " {\nlet y" << mixer.names("next_") << " = Read" << passed << "\nreturn last(T, y)"
-       << mixer.names("next_") << "\n}\n";
-  os << "forward[T](token: i32[B, T]" << (isPlaced() ? ", behind: i32[B]" : "")
-     << mixer.parameters() << ", kv: cache) -> " << scores << " {\n"
-     << "let x = " << embeddedTokens("token") << '\n';
-  if (isPlaced())
-    os << "let phase = repeat(float(repeat(behind, T) + positions(T)), AP) * speed\n";
-  if (eyes->deep)
-    os << "let more = 0 * float(repeat(token, D, DR))\n";
-  os << "return Text(x" << pictureNames() << mixer.names() << ", kv)\n}\n";
-  writeGenerationWithPictures(writer, capacity);
-  os << "}\n";
-}
-
 std::string LlamaWriter::embeddedTokens(StringRef ids) const {
   std::string made = (prefix + "embed_tokens(" + ids + ")").str();
   if (tokenScale != 1)

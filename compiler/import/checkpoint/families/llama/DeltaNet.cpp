@@ -31,6 +31,13 @@ std::string LayerMixer::types() const {
   return text;
 }
 
+std::string LayerMixer::resultTypes() const {
+  std::string text;
+  for (const State &state : states)
+    text += ", [L, " + state.axes + "]";
+  return text;
+}
+
 std::string LayerMixer::results() const {
   std::string text;
   for (const State &state : states)

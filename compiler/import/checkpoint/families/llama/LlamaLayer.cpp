@@ -37,6 +37,8 @@ std::string LlamaWriter::layerArguments() const {
 
 std::string LlamaWriter::mask() const {
   std::string own = reach ? (isFull.empty() ? maskOf(true) : "seen") : maskOf(false);
+  if (eyes && eyes->isWhole)
+    return own + " or picture";
   if (!seesBothWays)
     return own;
   return own == "true" ? "inside" : "inside and " + own;
@@ -441,6 +443,9 @@ std::string LlamaWriter::withDeepRows(const std::string &made) const {
 }
 
 void LlamaWriter::writeLayer() {
+  if (eyes && eyes->isWhole)
+    os << "// Rows of one picture see each other.\nmask picture(b, i, j) with input since: i32[B, "
+          "T], until: i32[B, T] = since[b, i.row] <= j and j <= until[b, i.row]\n\n";
   if (seesBothWays)
     os << "mask inside(b, j) with input lengths: i32[B] = j < lengths[b]  // the rest is "
           "padding\n\n";
@@ -462,12 +467,13 @@ void LlamaWriter::writeLayer() {
   }
   for (int64_t layer = 0; eyes && layer < eyes->deep; ++layer)
     statics.push_back("deep" + std::to_string(layer) + " = false");
-  os << "block Layer[T](x: [B, T, D]" << pictureParameters()
+  os << "block Layer[T](x: [B, T, D]"
      << (!isEncoder     ? ", kv: cache"
          : seesBothWays ? ", lengths: i32[B]"
                         : "")
-     << mixer.parameters() << (statics.empty() ? "" : "; " + join(statics, ", "))
-     << ") -> [B, T, D]" << mixer.types() << " {\n";
+     << mixer.parameters() << pictureParameters()
+     << (statics.empty() ? "" : "; " + join(statics, ", ")) << ") -> [B, T, D]" << mixer.types()
+     << " {\n";
   os << norms.declared({places.beforeAttention, places.behindAttention,
                         isParallel ? StringRef() : places.beforeMlp, places.behindMlp},
                        "D", eps);

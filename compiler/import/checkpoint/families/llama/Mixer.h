@@ -27,8 +27,9 @@ struct LayerMixer {
   std::string parameters() const;
   /// The types of these.
   std::string types() const;
-  /// ", conv: [L, B, J1, Y]…", of all layers.
+  /// ", conv: [L, B, J1, Y]…", of all layers; the types of these.
   std::string results() const;
+  std::string resultTypes() const;
 };
 
 /// The mixer of a family, with the sizes that the config says; `act` applies its activation.

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Encoders of pictures that are a tower of CLIP or SigLIP, with a map to the language model.
+//
+//   Liu et al. 2023, "Visual Instruction Tuning"; 2024, "Improved Baselines with Visual Instruction
+//     Tuning" (LLaVA: the last layer but one of CLIP, two linear maps)
+//   Gemma Team 2025, "Gemma 3 Technical Report" (SigLIP, means of squares of patches, one map; the
+//     rows of a picture see each other)
+#include "compiler/import/checkpoint/Eyes.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+
+using namespace llvm;
+
+namespace attn::importer {
+
+/// What the tensors of a part begin with: "model.vision_tower.", or without the model.
+static std::string partOf(const EyesReader &reader, StringRef name) {
+  return (reader.hasWithin(("model." + name).str()) ? "model." : "") + name.str() + ".";
+}
+
+/// Sets the values of the tower that its config says; the number of patches along a side.
+static int64_t setTower(EyesReader &reader, StringRef part, Config &vision, bool isSiglip,
+                        TemplateValues &values) {
+  int64_t width = vision.size("hidden_size", 768), heads = vision.size("num_attention_heads", 12),
+          side = vision.size("image_size", 224),
+          patch = vision.size("patch_size", isSiglip ? 16 : 32),
+          grid = std::max<int64_t>(side / patch, 1);
+  if (width % heads)
+    vision.refuse("num_attention_heads", "a divisor of `hidden_size`");
+  if (side % patch)
+    vision.refuse("image_size", "a multiple of `patch_size`");
+  if (vision.size("num_channels", 3) != 3)
+    vision.refuse("num_channels", "3: pictures are of red, green and blue");
+  values.set("part", part);
+  values.set("width", width);
+  values.set("heads", heads);
+  values.set("hidden", vision.size("intermediate_size", 3072));
+  values.set("patch", patch);
+  values.set("grid", grid);
+  values.set("eps", numberText(vision.number("layer_norm_eps", isSiglip ? 1e-6 : 1e-5)));
+  values.set("act", activation(vision, "hidden_act", isSiglip ? "gelu_pytorch_tanh" : "quick_gelu",
+                               "mlp.fc1(m)"));
+  values.setIf("siglip", isSiglip);
+  values.setIf("numbered",
+               reader.writer.folder.around->has((part + "embeddings.position_ids").str()));
+  return grid;
+}
+
+/// LLaVA's: which layer is the last, and both maps.
+static void setLlava(EyesReader &reader, StringRef part, int64_t layers, bool isSiglip,
+                     TemplateValues &values) {
+  Config &outer = reader.outer;
+  double layer = outer.number("vision_feature_layer").value_or(-2);
+  if (outer.has("vision_feature_layer") && !outer.whole("vision_feature_layer"))
+    outer.refuse("vision_feature_layer", "the number of one layer");
+  int64_t last = layer < 0 ? layers + 1 + int64_t(layer) : int64_t(layer);
+  if (last < 1 || last > layers)
+    outer.refuse("vision_feature_layer", "a layer of the encoder, which has " + Twine(layers));
+  std::string strategy = outer.text("vision_feature_select_strategy", "default");
+  if (strategy != "default" && strategy != "full")
+    outer.refuse("vision_feature_select_strategy", "`default` or `full`");
+  if (isSiglip && strategy == "default")
+    outer.refuse("vision_feature_select_strategy",
+                 "`full`, since the encoder has no token in front of the patches");
+  values.set("layers", last);
+  values.setIf("shortened", last < layers);
+  std::string ignored;
+  for (int64_t n = last; n < layers; ++n)
+    ignored += ((n > last ? ", \"" : "\"") + part + "encoder.layers." + Twine(n) + ".*\"").str();
+  values.set("unused", ignored);
+  values.setIf("llava", true);
+  values.setIf("first_dropped", !isSiglip && strategy == "default");
+  values.setIf("biased", outer.flag("multimodal_projector_bias", true));
+  values.set("map", partOf(reader, "multi_modal_projector"));
+  values.set("map_act", activation(outer, "projector_hidden_act", "gelu", "u"));
+}
+
+/// Gemma 3's: means of squares of patches, and one map.
+static void setGemma(EyesReader &reader, int64_t layers, int64_t grid, TemplateValues &values) {
+  int64_t rows = reader.outer.size("mm_tokens_per_image", 256),
+          side = int64_t(std::sqrt(double(rows)));
+  if (side * side != rows || grid % side)
+    reader.outer.refuse("mm_tokens_per_image",
+                        "a square, whose side divides " + Twine(grid) + " patches");
+  values.set("layers", layers);
+  values.setIf("gemma", true);
+  values.set("map", partOf(reader, "multi_modal_projector"));
+  values.set("rows_side", side);
+  values.set("square", std::max<int64_t>(grid / std::max<int64_t>(side, 1), 1));
+}
+
+static Eyes readTower(EyesReader &reader, raw_ostream &os) {
+  FamilyWriter &writer = reader.writer;
+  FamilyWriter own{writer.folder, writer.config,       os,         writer.type,
+                   writer.model,  writer.architecture, writer.task};
+  Config vision = reader.outer.within("vision_config");
+  bool isGemma = reader.type == "gemma3";
+  std::string type =
+      vision.text("model_type", isGemma ? "siglip_vision_model" : "clip_vision_model");
+  bool isSiglip = type == "siglip_vision_model";
+  if (!isSiglip && (isGemma || type != "clip_vision_model"))
+    vision.refuse("model_type",
+                  isGemma ? "siglip_vision_model" : "clip_vision_model or siglip_vision_model");
+  std::string part = partOf(reader, "vision_tower");
+  if (reader.hasWithin(part + "vision_model")) // which later versions of the library leave out
+    part += "vision_model.";
+  Eyes eyes;
+  eyes.isWhole = isGemma;
+  TemplateValues values;
+  int64_t grid = setTower(reader, part, vision, isSiglip, values),
+          layers = vision.size("num_hidden_layers", 12);
+  if (isGemma)
+    setGemma(reader, layers, grid, values);
+  else
+    setLlava(reader, part, layers, isSiglip, values);
+  std::string line =
+      readPromptPicture(own, isGemma ? writer.type : type, vision.size("image_size", 224));
+  values.set("picture", line + (isGemma ? " prompt \"<start_of_image>\" as "
+                                          "\"\\n\\n<start_of_image>{<image_soft_token>}"
+                                          "<end_of_image>\\n\\n\""
+                                        : " prompt \"<image>\" alone \"<image>\\n\""));
+  writeTemplate(own, "tower_eyes", values);
+  reader.outer.adopt(vision);
+  return eyes;
+}
+
+static constexpr StringRef towerParts[] = {"vision_tower", "model.vision_tower",
+                                           "multi_modal_projector", "model.multi_modal_projector"};
+const EyesKind towerEyes = {"gemma3 llava", towerParts, readTower};
+
+} // namespace attn::importer

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Folders of language models that see pictures: `--image` with `--prompt` and `--chat` writes what NumPy chooses, which reads the files of the
+pictures by itself and computes the whole text for each token.
+
+usage: prompts.py FOLDER"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+from PIL import Image
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "numeric")]
+from make import random_weights
+from program import call
+from prompt_models import prompt_shapes, read, see
+from vit_twin import write_safetensors
+
+STORY, STEPS = os.path.join(HERE, "..", "..", "examples", "story"), 6
+MARKS = ["<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>", "<|end|>"]
+TEXT = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=8,
+            max_position_embeddings=512, rms_norm_eps=1e-5, hidden_act="silu", tie_word_embeddings=False)
+EYES = dict(depth=3, num_heads=2, patch_size=14, spatial_merge_size=2, temporal_patch_size=2)
+# Class of the processor, the config's own keys of the text and of the encoder of pictures, and what the names of both begin with.
+KINDS = {
+    "qwen2_vl": ("Qwen2VLForConditionalGeneration", dict(rope_theta=1e4, rope_scaling=dict(type="mrope", mrope_section=[1, 1, 2])),
+                 dict(embed_dim=16, hidden_size=32, mlp_ratio=2), "model.", "visual."),
+    "qwen2_5_vl": ("Qwen2_5_VLForConditionalGeneration", dict(rope_theta=1e4, rope_scaling=dict(type="mrope", mrope_section=[2, 1, 1])),
+                   dict(hidden_size=16, out_hidden_size=32, intermediate_size=24, window_size=56, fullatt_block_indexes=[1], hidden_act="silu"),
+                   "model.", "visual."),
+    "qwen3_vl": ("Qwen3VLForConditionalGeneration",
+                 dict(rope_theta=1e4, rope_scaling=dict(rope_type="default", mrope_interleaved=True, mrope_section=[2, 1, 1])),
+                 dict(hidden_size=16, out_hidden_size=32, intermediate_size=24, num_position_embeddings=36, deepstack_visual_indexes=[0, 2],
+                      hidden_act="gelu_pytorch_tanh"), "model.language_model.", "model.visual."),
+}
+TEMPLATE = ("{% for m in messages %}{{ m.role }}:{% if m.content is string %}{{ m.content }}{% else %}{% for part in m.content %}"
+            "{% if part.type == 'image' %}<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ part.text }}{% endif %}{% endfor %}{% endif %}"
+            "<|end|>{% endfor %}assistant:")
+
+
+# What stands for each byte in vocabularies of bytes: itself where it can be seen, else a character from 256 on.
+_SEEN = [*range(33, 127), *range(161, 173), *range(174, 256)]
+BYTES = {chr(b): b for b in _SEEN} | {chr(256 + n): b for n, b in enumerate(b for b in range(256) if b not in _SEEN)}
+
+
+def publish(folder, kind):
+    """The folder, its config and its weights."""
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(STORY, "tokenizer.json")) as file:
+        tokenizer = json.load(file)
+    size = 1 + max(tokenizer["model"]["vocab"].values())
+    for n, content in enumerate(MARKS):
+        tokenizer["added_tokens"].append(dict(id=size + n, content=content, special=True, single_word=False, lstrip=False, rstrip=False, normalized=False))
+    architecture, of_text, of_eyes, text, eyes = KINDS[kind]
+    tokens = {f"{name}_token_id": size + n for n, name in enumerate(["image", "video", "vision_start", "vision_end"])}
+    words = {**TEXT, **of_text, "vocab_size": size + len(MARKS)}
+    pixels = dict(min_pixels=56 * 56, max_pixels=28 * 28 * 30)
+    config = dict(model_type=kind, architectures=[architecture], vision_config={**EYES, **of_eyes}, **tokens)
+    config |= dict(text_config={**words, "model_type": kind + "_text"}) if kind == "qwen3_vl" else words
+    files = {"config.json": config, "tokenizer.json": tokenizer, "chat_template.json": dict(chat_template=TEMPLATE),
+             "generation_config.json": dict(max_new_tokens=STEPS, eos_token_id=size + 4),
+             "preprocessor_config.json": dict(image_processor_type="Qwen2VLImageProcessor", patch_size=14, merge_size=2, temporal_patch_size=2, **pixels)}
+    for name, content in files.items():
+        with open(os.path.join(folder, name), "w") as file:
+            json.dump(content, file)
+    whole = {**config, "text_config": words, "text": text, "eyes": eyes, "picture": pixels, "stop": size + 4}
+    tensors = random_weights(prompt_shapes(whole), 3)
+    write_safetensors(os.path.join(folder, "model.safetensors"), tensors)
+    vocabulary = {id: token for token, id in tokenizer["model"]["vocab"].items()}
+    return whole, {name: value.astype(np.float64) for name, value in tensors.items()}, vocabulary
+
+
+def draw(folder):
+    """Pictures of odd sizes, forms and modes."""
+    rng, files = np.random.default_rng(4), []
+    for n, (mode, width, height) in enumerate([("RGB", 90, 61), ("L", 33, 47), ("RGBA", 200, 31), ("P", 64, 64)]):
+        colours = np.kron(rng.integers(0, 256, (5, 6, 3)), np.ones((20, 20, 1))).astype(np.uint8)
+        picture = Image.fromarray(colours).resize((width, height), Image.BILINEAR).convert(mode)
+        files.append(os.path.join(folder, f"{n}.{'jpg' if mode == 'L' else 'png'}"))
+        picture.save(files[-1])
+    return files
+
+
+def written(config, weights, vocabulary, ids, seen):
+    """The text that follows, and its tokens."""
+    chosen = []
+    while len(chosen) < STEPS:
+        token = int(np.argmax(read(config, weights, [*ids, *chosen], seen)))
+        if token == config["stop"]:
+            break
+        chosen.append(token)
+    return bytes(BYTES[c] for token in chosen for c in vocabulary.get(token, "")).decode("utf-8", "replace"), chosen
+
+
+def said(command, text=None):
+    done = subprocess.run(command, capture_output=True, text=True, input=text)
+    return done.returncode, done.stdout, done.stderr
+
+
+def shown(text, pictures, seen):
+    """A prompt as the model reads it: as many marks as a picture has rows."""
+    if MARKS[0] not in text:
+        text = "<|vision_start|><|image_pad|><|vision_end|>" * len(pictures) + text
+    parts = text.split(MARKS[0])
+    return parts[0] + "".join(MARKS[0] * len(rows[0][0]) + part for rows, part in zip(seen, parts[1:]))
+
+
+def check(folder, kind):
+    config, weights, vocabulary = publish(folder, kind)
+    files, spec, program = draw(folder), os.path.join(folder, "spec.attn"), os.path.join(folder, "program")
+    call(["attn", "import", folder, "-o", spec])
+    call(["attn", "compile", spec, "--weights", folder, "--embed-weights", "-O0", "-o", program])
+    eyes = {file: see(config, weights, file) for file in files}
+    one = "<|vision_start|><|image_pad|><|vision_end|>"
+    for text, pictures in [("And it came to pass", []), ("And it came to pass", files[:1]), (f"In {one} and {one} the", [files[2], files[1]]),
+                           (f"{one}{one}{one} begat", [files[3], files[0], files[3]])]:
+        seen = [eyes[file] for file in pictures]
+        ids = tokens_of(folder, shown(text, pictures, seen))
+        wanted, _ = written(config, weights, vocabulary, ids, seen)
+        options = [word for file in pictures for word in ("--image", file)]
+        code, got, notes = said([program, "--prompt", text, *options])
+        assert code == 0 and got.rstrip("\n") == wanted.rstrip("\n"), f"{kind}, {text}: {got!r}, expected {wanted!r}\n{notes}"
+        assert notes.split()[0] == str(len(ids)), f"{notes}, expected {len(ids)} tokens"
+    # A chat: the picture is in the first turn, and what was read of it is kept.
+    code, got, notes = said([program, "--chat", "--image", files[0]], "And\nthe king\n")
+    first = shown(f"user:{one}And<|end|>assistant:", files[:1], [eyes[files[0]]])
+    answer, chosen = written(config, weights, vocabulary, tokens_of(folder, first), [eyes[files[0]]])
+    then = tokens_of(folder, first + answer + "<|end|>user:the king<|end|>assistant:")
+    second, _ = written(config, weights, vocabulary, then, [eyes[files[0]]])
+    assert code == 0 and got == f"{answer}\n{second}\n", f"{kind}: {got!r}, expected {answer!r} and {second!r}\n{notes}"
+    assert " behind " in notes.splitlines()[1], notes
+    return program, files, one
+
+
+def tokens_of(folder, text):
+    """By the tokenizer, whose special tokens stand in the text."""
+    code, out, notes = said(["attn", "tokenize", "--ids", os.path.join(folder, "tokenizer.json"), text])
+    assert code == 0, notes
+    return [int(word) for word in re.findall(r"\d+", out)]
+
+
+def main():
+    for kind in KINDS:
+        program, files, one = check(os.path.join(sys.argv[1], kind), kind)
+        print(f"{kind}: the same texts")
+    thin = os.path.join(sys.argv[1], "thin.png")
+    Image.new("RGB", (2010, 10)).save(thin)
+    for arguments in ([program, "--prompt", one + one, "--image", files[0]], [program, "--prompt", "And", "--image", thin],
+                      [program, "--image", files[0], "--input", "ids=random"]):
+        code, _, notes = said(arguments)
+        print(f"exit {code}: {notes.replace(sys.argv[1], '')}")
+
+
+if __name__ == "__main__":
+    main()
