@@ -4,6 +4,7 @@
 #pragma once
 
 #include "attn/abi.h"
+#include "attn/text.h"
 #include "base/Vector.h"
 
 namespace attn {

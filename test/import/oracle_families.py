@@ -18,11 +18,6 @@ VIT = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attent
 TOWER = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4)
 SWIN = dict(image_size=32, patch_size=2, embed_dim=16, depths=[2, 2], num_heads=[2, 4], window_size=4, num_labels=5)
 
-GRID = 6, 4  # rows and columns of a picture's patches
-# Of a picture in the prompt: the tokens that stand for it, and its encoder.
-PICTURED = dict(image_token_id=50, video_token_id=51, vision_start_token_id=52, vision_end_token_id=53)
-_MROPE = {**LLAMA, "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 1, 1]}}
-
 _rng = np.random.default_rng(3)
 IDS, SOURCE = (_rng.integers(5, TOKENS, (2, length)).astype(np.int32) for length in (12, 9))
 
@@ -166,53 +161,6 @@ def reader(model):
     return [({"scores": scores}, "scores", {"image": image, "token": IDS})]
 
 
-def prompted(model):
-    """A picture of an odd number of squares, what it becomes, and a text around it: the places of squares are given, as the runtime counts them."""
-    config, vision = model.config, model.config.vision_config
-    side, merged, (rows, columns) = vision.patch_size, vision.spatial_merge_size, GRID
-    patches = np.random.default_rng(4).standard_normal((rows * columns, vision.in_channels, side, side)).astype(np.float32)
-    square = [(y + i, x + j) for y in range(0, rows, merged) for x in range(0, columns, merged) for i in range(merged) for j in range(merged)]
-    row, column = (np.array(axis, np.int32) for axis in zip(*square))
-    grid = torch.tensor([[1, rows, columns]])
-    pixels = tensor(np.repeat(patches[:, :, None], vision.temporal_patch_size, 2).reshape(len(patches), -1))
-    made = model.model.visual(pixels, grid)
-    seen = [made.pooler_output, *(getattr(made, "deepstack_features", None) or ())]
-    seen = torch.stack(seen, -1) if getattr(vision, "deepstack_visual_indexes", None) else seen[0]
-    count, across = len(patches) // merged ** 2, columns // merged
-    ids = np.array([[5, 6, 7, config.vision_start_token_id, *[config.image_token_id] * count, config.vision_end_token_id, 8, 9, 5]], np.int32)
-    picked = np.where(ids == config.image_token_id, np.arange(ids.shape[1]) - 4, -1).astype(np.int32)
-    places = [(n, n, n) if row < 0 else (4, 4 + row // across, 4 + row % across) for n, (row,) in enumerate(picked.T)]
-    behind = 4 + max(rows // merged, across) - (4 + count)
-    at = np.array([[p if n < 4 + count else p + behind for p in place] for n, place in enumerate(places)], np.int32).T[:, None]
-    kinds = tensor((ids == config.image_token_id).astype(np.int32))
-    scores = model(input_ids=tensor(ids), pixel_values=pixels, image_grid_thw=grid, mm_token_type_ids=kinds, use_cache=False).logits
-    inputs = {"image": patches, "row": row, "column": column}
-    if hasattr(vision, "num_position_embeddings"):
-        inputs["grid"] = np.array(GRID, np.int32)
-    rows_seen = np.ascontiguousarray(seen.float().numpy())
-    return [({"seen": seen}, "see", inputs), ({"scores": scores}, "scores", {"ids": ids, "seen": rows_seen, "picked": picked, "at": np.ascontiguousarray(at)})]
-
-
-def pictured(model):
-    """A picture of one size in a text, whose rows see each other in Gemma."""
-    config, side = model.config, model.config.vision_config.image_size
-    image = np.random.default_rng(4).standard_normal((3, side, side)).astype(np.float32)
-    token = config.image_token_id if getattr(config, "image_token_id", None) is not None else config.image_token_index
-    made = model.model.get_image_features(tensor(image[None])).pooler_output
-    seen = made[0] if isinstance(made, list) else made.reshape(-1, made.shape[-1])
-    ids = np.array([[5, 6, 7, *[token] * len(seen), 8, 9, 5, 8]], np.int32)
-    there = ids == token
-    picked = np.where(there, np.arange(ids.shape[1]) - 3, -1).astype(np.int32)
-    inputs = {"ids": ids, "seen": np.ascontiguousarray(seen.float().numpy()), "picked": picked}
-    more = {}
-    if config.model_type == "gemma3":
-        own = np.arange(ids.shape[1])[None]
-        inputs["since"], inputs["until"] = (np.where(there, end, own).astype(np.int32) for end in (3, 2 + len(seen)))
-        more["token_type_ids"] = tensor(there.astype(np.int32))
-    scores = model(input_ids=tensor(ids), pixel_values=tensor(image[None]), use_cache=False, **more).logits
-    return [({"seen": seen}, "see", {"image": image}), ({"scores": scores}, "scores", inputs)]
-
-
 def finder(model):
     """Objects in pictures."""
     image = np.random.default_rng(4).standard_normal((2, 3, 64, 85)).astype(np.float32)
@@ -272,28 +220,6 @@ FAMILIES = {
                                           "layer_types": ["sliding_attention", "full_attention"]}, decoder),
     "phi3": ("Phi3ForCausalLM", {**LLAMA, "sliding_window": 5}, decoder),
     "gpt_oss": ("GptOssForCausalLM", {**LLAMA, "head_dim": 8, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 5}, decoder),
-    "qwen2_vl": ("Qwen2VLForConditionalGeneration", dict(
-        **PICTURED, text_config=_MROPE, vision_config=dict(depth=2, embed_dim=32, hidden_size=32, num_heads=2, mlp_ratio=2, patch_size=4)), prompted),
-    "qwen2_5_vl": ("Qwen2_5_VLForConditionalGeneration", dict(
-        **PICTURED, text_config=_MROPE, vision_config=dict(depth=3, hidden_size=32, out_hidden_size=32, intermediate_size=48, num_heads=2, patch_size=4,
-                                                           window_size=16, fullatt_block_indexes=[1])), prompted),
-    "qwen3_vl": ("Qwen3VLForConditionalGeneration", dict(
-        **PICTURED, text_config={**_MROPE, "head_dim": 8, "num_hidden_layers": 3},
-        vision_config=dict(depth=3, hidden_size=32, out_hidden_size=32, intermediate_size=48, num_heads=2, patch_size=4, num_position_embeddings=25,
-                           deepstack_visual_indexes=[0, 2])), prompted),
-    "qwen3_5": ("Qwen3_5ForConditionalGeneration", dict(
-        **PICTURED, text_config={**_MROPE, "head_dim": 16, "num_hidden_layers": 4, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
-                                 "linear_key_head_dim": 8, "linear_value_head_dim": 6,
-                                 "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 1, 1], "partial_rotary_factor": 0.5}},
-        vision_config=dict(depth=2, hidden_size=32, out_hidden_size=32, intermediate_size=48, num_heads=2, patch_size=4, num_position_embeddings=25)),
-        prompted),
-    "gemma3": ("Gemma3ForConditionalGeneration", dict(
-        image_token_id=50, boi_token_id=51, eoi_token_id=52, mm_tokens_per_image=4,
-        text_config={**LLAMA, "head_dim": 8, "sliding_window": 5, "query_pre_attn_scalar": 8, "layer_types": ["sliding_attention", "full_attention"]},
-        vision_config=dict(model_type="siglip_vision_model", **TOWER, image_size=32, patch_size=8)), pictured),
-    "llava": ("LlavaForConditionalGeneration", dict(
-        image_token_id=50, text_config={**LLAMA, "model_type": "llama"},
-        vision_config=dict(model_type="clip_vision_model", **TOWER, image_size=32, patch_size=8)), pictured),
     "gpt2": ("GPT2LMHeadModel", dict(vocab_size=TOKENS, n_embd=32, n_head=4, n_layer=2, n_positions=64, bos_token_id=1, eos_token_id=2), decoder),
     "opt": ("OPTForCausalLM", dict(vocab_size=TOKENS, hidden_size=32, word_embed_proj_dim=32, num_attention_heads=4, num_hidden_layers=2, ffn_dim=48,
                                    max_position_embeddings=64, pad_token_id=0, bos_token_id=1, eos_token_id=2), decoder),

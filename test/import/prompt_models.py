@@ -202,3 +202,38 @@ def prompt_shapes(c):
     if kind == "qwen3_vl":
         shapes[p + "pos_embed.weight"] = (v["num_position_embeddings"], width)
     return shapes
+
+
+def tower_shapes(c):
+    """Of a tower of CLIP or SigLIP with a map, and a language model in Llama's or Gemma's form, by the names as they are published."""
+    t, v = c["text_config"], c["vision_config"]
+    d, f, e = t["hidden_size"], t["intermediate_size"], t.get("head_dim", t["hidden_size"] // t["num_attention_heads"])
+    isGemma, text, eyes = c["model_type"] == "gemma3", "language_model.model.", "vision_tower.vision_model."
+    shapes = {text + "embed_tokens.weight": (t["vocab_size"], d), text + "norm.weight": (d,)}
+    if not c["tie_word_embeddings"]:
+        shapes["language_model.lm_head.weight"] = (t["vocab_size"], d)
+    for n in range(t["num_hidden_layers"]):
+        b = f"{text}layers.{n}."
+        for name, heads in (("q", t["num_attention_heads"]), ("k", t["num_key_value_heads"]), ("v", t["num_key_value_heads"])):
+            shapes[f"{b}self_attn.{name}_proj.weight"] = (heads * e, d)
+        shapes |= {b + "self_attn.o_proj.weight": (d, t["num_attention_heads"] * e), b + "mlp.gate_proj.weight": (f, d),
+                   b + "mlp.up_proj.weight": (f, d), b + "mlp.down_proj.weight": (d, f)}
+        norms = ["input_layernorm", "post_attention_layernorm"] + ["pre_feedforward_layernorm", "post_feedforward_layernorm"] * isGemma
+        shapes |= {f"{b}{name}.weight": (d,) for name in norms}
+        shapes |= {f"{b}self_attn.{name}_norm.weight": (e,) for name in "qk" if isGemma}
+    width, wide, places = v["hidden_size"], v["intermediate_size"], (v["image_size"] // v["patch_size"]) ** 2 + (not isGemma)
+    both = lambda name, *shape: {name + ".weight": shape, name + ".bias": shape[:1]}
+    shapes[eyes + "embeddings.patch_embedding.weight"] = (width, 3, v["patch_size"], v["patch_size"])
+    shapes[eyes + "embeddings.position_embedding.weight"] = (places, width)
+    for n in range(v["num_hidden_layers"]):
+        b = f"{eyes}encoder.layers.{n}."
+        for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
+            shapes |= both(f"{b}self_attn.{name}", width, width)
+        shapes |= both(b + "mlp.fc1", wide, width) | both(b + "mlp.fc2", width, wide) | both(b + "layer_norm1", width) | both(b + "layer_norm2", width)
+    shapes |= both(eyes + "post_layernorm", width)
+    m = "multi_modal_projector."
+    if isGemma:
+        return shapes | {eyes + "embeddings.patch_embedding.bias": (width,), m + "mm_input_projection_weight": (width, d),
+                         m + "mm_soft_emb_norm.weight": (width,)}
+    shapes |= both(eyes + "pre_layrnorm", width) | both(m + "linear_1", d, width) | both(m + "linear_2", d, d)
+    return shapes | {eyes + "embeddings.class_embedding": (width,)}

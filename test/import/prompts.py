@@ -16,8 +16,8 @@ from PIL import Image
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "numeric")]
 from make import random_weights
-from program import call
-from prompt_models import prompt_shapes, read, see
+from program import call, run
+from prompt_models import prompt_shapes, read, see, tower_shapes
 from vit_twin import write_safetensors
 
 STORY, STEPS = os.path.join(HERE, "..", "..", "examples", "story"), 6
@@ -47,14 +47,27 @@ _SEEN = [*range(33, 127), *range(161, 173), *range(174, 256)]
 BYTES = {chr(b): b for b in _SEEN} | {chr(256 + n): b for n, b in enumerate(b for b in range(256) if b not in _SEEN)}
 
 
-def publish(folder, kind):
-    """The folder, its config and its weights."""
-    os.makedirs(folder, exist_ok=True)
+def tokenizer_with(marks):
+    """That of the story with special tokens behind its own, the number of those, and its vocabulary by numbers."""
     with open(os.path.join(STORY, "tokenizer.json")) as file:
         tokenizer = json.load(file)
     size = 1 + max(tokenizer["model"]["vocab"].values())
-    for n, content in enumerate(MARKS):
+    for n, content in enumerate(marks):
         tokenizer["added_tokens"].append(dict(id=size + n, content=content, special=True, single_word=False, lstrip=False, rstrip=False, normalized=False))
+    return tokenizer, size, {id: token for token, id in tokenizer["model"]["vocab"].items()}
+
+
+def write_files(folder, files, tensors):
+    os.makedirs(folder, exist_ok=True)
+    for name, content in files.items():
+        with open(os.path.join(folder, name), "w") as file:
+            json.dump(content, file)
+    write_safetensors(os.path.join(folder, "model.safetensors"), tensors)
+
+
+def publish(folder, kind):
+    """The folder, its config and its weights."""
+    tokenizer, size, vocabulary = tokenizer_with(MARKS)
     architecture, of_text, of_eyes, text, eyes = KINDS[kind]
     tokens = {f"{name}_token_id": size + n for n, name in enumerate(["image", "video", "vision_start", "vision_end"])}
     words = {**TEXT, **of_text, "vocab_size": size + len(MARKS)}
@@ -64,13 +77,9 @@ def publish(folder, kind):
     files = {"config.json": config, "tokenizer.json": tokenizer, "chat_template.json": dict(chat_template=TEMPLATE),
              "generation_config.json": dict(max_new_tokens=STEPS, eos_token_id=size + 4),
              "preprocessor_config.json": dict(image_processor_type="Qwen2VLImageProcessor", patch_size=14, merge_size=2, temporal_patch_size=2, **pixels)}
-    for name, content in files.items():
-        with open(os.path.join(folder, name), "w") as file:
-            json.dump(content, file)
     whole = {**config, "text_config": words, "text": text, "eyes": eyes, "picture": pixels, "stop": size + 4}
     tensors = random_weights(prompt_shapes(whole), 3)
-    write_safetensors(os.path.join(folder, "model.safetensors"), tensors)
-    vocabulary = {id: token for token, id in tokenizer["model"]["vocab"].items()}
+    write_files(folder, files, tensors)
     return whole, {name: value.astype(np.float64) for name, value in tensors.items()}, vocabulary
 
 
@@ -93,7 +102,11 @@ def written(config, weights, vocabulary, ids, seen):
         if token == config["stop"]:
             break
         chosen.append(token)
-    return bytes(BYTES[c] for token in chosen for c in vocabulary.get(token, "")).decode("utf-8", "replace"), chosen
+    return text_of(chosen, vocabulary), chosen
+
+
+def text_of(tokens, vocabulary):
+    return bytes(BYTES[c] for token in tokens for c in vocabulary.get(token, "")).decode("utf-8", "replace")
 
 
 def said(command, text=None):
@@ -136,6 +149,63 @@ def check(folder, kind):
     return program, files, one
 
 
+# Towers with a map: the token of a row, what stands for a picture in a prompt, what that becomes around its rows, and the processor.
+TOWERS = {
+    "gemma3": ("<image_soft_token>", "<start_of_image>", "\n\n<start_of_image>{}<end_of_image>\n\n", dict(
+        image_processor_type="Gemma3ImageProcessor", size=dict(height=32, width=32), do_pan_and_scan=None)),
+    "llava": ("<image>", "<image>", "{}", dict(image_processor_type="CLIPImageProcessor", size=dict(shortest_edge=40), crop_size=32)),
+}
+
+
+def publish_tower(folder, kind):
+    token, mark, _, processor = TOWERS[kind]
+    marks = [token, *(["<start_of_image>", "<end_of_image>"] if kind == "gemma3" else [])]
+    tokenizer, size, vocabulary = tokenizer_with(marks)
+    isGemma = kind == "gemma3"
+    words = {**TEXT, "vocab_size": size + len(marks), "model_type": "gemma3_text" if isGemma else "llama", "rope_theta": 1e4}
+    if isGemma:
+        words |= dict(query_pre_attn_scalar=8, sliding_window=6, sliding_window_pattern=2, rope_local_base_freq=1e3, hidden_activation="gelu_pytorch_tanh")
+        del words["hidden_act"]
+    eyes = dict(model_type="siglip_vision_model" if isGemma else "clip_vision_model", hidden_size=16, intermediate_size=24, num_hidden_layers=3,
+                num_attention_heads=2, image_size=32, patch_size=8, layer_norm_eps=1e-6, hidden_act="gelu_pytorch_tanh" if isGemma else "quick_gelu",
+                **(dict(vision_use_head=False) if isGemma else {}))
+    config = dict(model_type=kind, architectures=["ForConditionalGeneration"], text_config=words, vision_config=eyes, image_token_index=size,
+                  tie_word_embeddings=isGemma, **(dict(mm_tokens_per_image=4) if isGemma else dict(vision_feature_layer=-2)))
+    picture = dict(image_mean=[0.5, 0.4, 0.6], image_std=[0.5, 0.4, 0.3], resample=2, do_resize=True, do_rescale=True, do_normalize=True, **processor)
+    files = {"config.json": config, "tokenizer.json": tokenizer, "preprocessor_config.json": picture,
+             "generation_config.json": dict(max_new_tokens=STEPS, eos_token_id=size)}
+    write_files(folder, files, random_weights(tower_shapes(config), 3))
+    return size, vocabulary
+
+
+def check_tower(folder, kind):
+    """The text of a prompt with two pictures is that of the entry which generates, given what the entry gives that sees each, and their places."""
+    row, vocabulary = publish_tower(folder, kind)
+    files, spec = draw(folder), os.path.join(folder, "spec.attn")
+    token, mark, around, _ = TOWERS[kind]
+    call(["attn", "import", folder, "-o", spec])
+    command = ["attn", "run", spec, "--weights", folder, "-O0"]
+    seen = []
+    for file in files[:2]:
+        call([*command, "--entry", "see", "--input", f"image={file}", "--output", f"seen={folder}/seen.npy"])
+        seen.append(np.load(f"{folder}/seen.npy"))
+    text = f"And {mark} it came {mark} to pass"
+    ids = np.array([tokens_of(folder, text.replace(mark, around.format(token * len(seen[0]))))], np.int32)
+    there = ids == row
+    inputs = dict(ids=ids, seen=np.concatenate(seen), picked=np.where(there, np.cumsum(there) - 1, -1).astype(np.int32))
+    if kind == "gemma3":
+        own, inside = np.arange(ids.size, dtype=np.int32), np.flatnonzero(there[0]).reshape(2, -1)
+        since, until = own.copy(), own.copy()
+        for places in inside:
+            since[places], until[places] = places[0], places[-1]
+        inputs |= dict(since=since[None], until=until[None])
+    tokens, count = run([*command, "--entry", "generate"], folder, inputs, ["tokens", "count"])
+    wanted = text_of(tokens[0][:count[0]], vocabulary)
+    code, got, notes = said([*command, "--prompt", text, "--image", files[0], "--image", files[1]])
+    assert code == 0 and got == wanted + "\n", f"{kind}: {got!r}, expected {wanted!r}\n{notes}"
+    assert notes.split()[0] == str(ids.size), f"{notes}, expected {ids.size} tokens"
+
+
 def tokens_of(folder, text):
     """By the tokenizer, whose special tokens stand in the text."""
     code, out, notes = said(["attn", "tokenize", "--ids", os.path.join(folder, "tokenizer.json"), text])
@@ -146,6 +216,9 @@ def tokens_of(folder, text):
 def main():
     for kind in KINDS:
         program, files, one = check(os.path.join(sys.argv[1], kind), kind)
+        print(f"{kind}: the same texts")
+    for kind in TOWERS:
+        check_tower(os.path.join(sys.argv[1], kind), kind)
         print(f"{kind}: the same texts")
     thin = os.path.join(sys.argv[1], "thin.png")
     Image.new("RGB", (2010, 10)).save(thin)

@@ -48,12 +48,12 @@ def main():
             json.dump(whole, file)
         for own, wrapped in names.items():
             weights = {wrapped + name[len(own):] if name.startswith(own) else name: value for name, value in weights.items()}
-        weights["model.vision_tower.embed.weight" if "model.language" in str(names) else "vision_tower.embed.weight"] = weights[
+        weights["model.sound_tower.embed.weight" if "model.language" in str(names) else "sound_tower.embed.weight"] = weights[
             next(iter(weights))]
         write_safetensors(os.path.join(folder, "model.safetensors"), weights)
         spec, notes = spec_of(folder)
         assert plain(spec, names) == plain(spec_of(alone)[0], {}), f"{model}, {names}:\n{spec}"
-        assert "vision_tower.*\"  // not of the language model" in spec and "is left out" in notes, spec + notes
+        assert "sound_tower.*\"  // not of the language model" in spec and "is left out" in notes, spec + notes
         print(f"{model}: {' '.join(names.values())}")
     # A key of the text that nothing reads is one inside of `text_config`; one of pictures changes nothing.
     whole["text_config"]["temper"] = 3

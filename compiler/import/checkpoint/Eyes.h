@@ -49,11 +49,14 @@ llvm::ArrayRef<llvm::StringRef> eyesParts(llvm::StringRef wrapperType);
 /// config.
 std::optional<Eyes> readEyes(FamilyWriter &writer, int64_t width, int64_t turned);
 
-/// The line `image input …` of a processor in Qwen2-VL's form, which cuts pictures into patches.
+/// How a processor in Qwen2-VL's form cuts a picture into patches.
 struct PatchedPicture {
-  std::string line;
-  int64_t most; ///< squares of patches that a picture has
+  std::string line; ///< `image input …`
+  int64_t most;     ///< squares of patches that a picture has
 };
+
+/// What preprocessor_config.json says of patches of `patch` pixels, `merged` on the side of a
+/// square, each of `frames` frames.
 PatchedPicture readPatchedPicture(FamilyWriter &writer, int64_t patch, int64_t merged,
                                   int64_t frames);
 

@@ -478,23 +478,6 @@ ATTN_API attn_status attn_profile_kernel(const attn_context *context, int32_t ke
 ATTN_API attn_status attn_image_load(const attn_model *model, int32_t entry, int32_t input,
                                      const char *path, float *values, char **message);
 
-/* A picture as an entry takes it: `count` tensors f32 [C, height, width], one after the other, of
- * which there are several where the spec cuts pictures into patches. Their grid has `rows` x
- * `columns` of them, whose squares of `merged` x `merged` follow each other. */
-typedef struct {
-  float *values;
-  int64_t count, rows, columns, merged;
-} attn_picture;
-
-/* The same as attn_image_load, of a picture whose number of patches its size says. `picture` is
- * freed by attn_picture_free. ATTN_BAD_INPUT also where one side is 200 times as long as the
- * other. */
-ATTN_API attn_status attn_picture_read(const attn_model *model, int32_t entry, int32_t input,
-                                       const char *path, attn_picture *picture, char **message);
-
-/* Frees the tensors, and zeroes the struct. */
-ATTN_API void attn_picture_free(attn_picture *picture);
-
 /* Only in artifacts that take a sound. Decodes a WAV or FLAC file, mixes its channels, resamples it
  * and writes what it begins with as one element of the batch of input `input`: a log-mel
  * spectrogram as Whisper's, f32 [bands, frames] at `values`, as the spec says, silence after the

@@ -202,6 +202,23 @@ typedef struct {
 ATTN_API attn_status attn_text_options_default(const attn_text *text, attn_text_options *options,
                                                char **message);
 
+/* A picture as an entry takes it: `count` tensors f32 [C, height, width], one after the other, of
+ * which there are several where the spec cuts pictures into patches. Their grid has `rows` x
+ * `columns` of them, whose squares of `merged` x `merged` follow each other. */
+typedef struct {
+  float *values;
+  int64_t count, rows, columns, merged;
+} attn_picture;
+
+/* The same as attn_image_load, of a picture whose number of patches its size says. `picture` is
+ * freed by attn_picture_free. ATTN_BAD_INPUT also where one side is 200 times as long as the
+ * other. */
+ATTN_API attn_status attn_picture_read(const attn_model *model, int32_t entry, int32_t input,
+                                       const char *path, attn_picture *picture, char **message);
+
+/* Frees the tensors, and zeroes the struct. */
+ATTN_API void attn_picture_free(attn_picture *picture);
+
 /* Adds a picture, a PNG or JPEG file, to those that prompts from now on have, in their order. A
  * prompt has each of them in the place of a mark, which the spec names (`image input ... prompt`);
  * a prompt without a mark begins with all of them. Only in artifacts that take an image. Needs no

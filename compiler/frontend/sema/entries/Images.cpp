@@ -34,7 +34,37 @@ static std::optional<std::vector<double>> imageChannels(Sema &sema,
 static constexpr llvm::StringRef filters[] = {"nearest", "bilinear", "bicubic",
                                               "lanczos", "box",      "hamming"};
 
+/// Whether an entry takes what is called so.
+static bool takes(const EntryDecl &entry, llvm::StringRef name) {
+  return llvm::any_of(entry.signature.parameters,
+                      [&](const Parameter &parameter) { return parameter.name.text == name; });
+}
+
+/// Reports pictures in prompts that no entry sees, or no entry takes.
+static void checkPrompt(Sema &sema, const Name &mark) {
+  bool isSeen = false, isTaken = false;
+  for (const ItemPtr &item : sema.names.model->items)
+    if (auto *entry = llvm::dyn_cast<EntryDecl>(item.get())) {
+      isTaken |= takes(*entry, "seen") && takes(*entry, "picked");
+      isSeen |= takes(*entry, "image") &&
+                llvm::any_of(entry->signature.resultNames, [](const std::optional<Name> &name) {
+                  return name && name->text == "seen";
+                });
+    }
+  if (!isSeen)
+    sema.report
+        .error(DiagCode::ImagePrompt, mark.range,
+               "no entry gives the rows of a picture in a prompt")
+        .help("name the result of the entry that takes `image`: `-> seen: [N, D]`");
+  else if (!isTaken)
+    sema.report
+        .error(DiagCode::ImagePrompt, mark.range, "no entry takes the rows of pictures in a prompt")
+        .help("the entry that takes the tokens takes `seen: [R, D]` and `picked: i32[B, T]`, too");
+}
+
 void checkImage(Sema &sema) {
+  if (sema.names.image && sema.names.image->mark)
+    checkPrompt(sema, *sema.names.image->mark);
   if (!sema.names.image || !sema.names.image->resampling)
     return;
   llvm::StringRef filter = sema.names.image->resampling->text;

@@ -7,6 +7,7 @@
 //     Technical Report" (results of layers go to the first layers of the decoder)
 #include "compiler/import/checkpoint/Eyes.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include <cmath>
 
 using namespace llvm;
@@ -109,11 +110,16 @@ static void setDeep(const QwenEyes &kind, Config &vision, StringRef part, int64_
   values.setIf("deep", !deep.empty());
   values.set("rows", 1 + eyes.deep);
   std::string given, parameters, arguments, results, kept, passed, last, mergers, rows;
-  for (auto [i, layer] : enumerate(deep)) {
-    if (layer < 0 || layer >= double(layers))
-      vision.refuse(key, "numbers of layers, of which there are " + Twine(layers));
+  // Results go on in the order of the layers, maps stand in that of the list.
+  SmallVector<size_t> places = llvm::to_vector(llvm::seq(deep.size()));
+  llvm::sort(places, [&](size_t one, size_t other) { return deep[one] < deep[other]; });
+  for (auto [i, place] : enumerate(places)) {
+    double layer = deep[place];
+    if (layer < 0 || layer >= double(layers) || llvm::count(deep, layer) > 1)
+      vision.refuse(key,
+                    "layers, each once, of which there are " + Twine(layers) + " as `depth` says");
     std::string number = std::to_string(i), name = "deep" + number,
-                merger = (part + "deepstack_merger_list." + number).str();
+                merger = (part + "deepstack_merger_list." + Twine(place)).str();
     StringRef comma = i ? ", " : "";
     given += (comma + name + " = n == " + Twine(int64_t(layer))).str();
     parameters += (comma + name + " = false").str();

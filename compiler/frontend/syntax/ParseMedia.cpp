@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Declarations of how pictures and sounds become tensors.
+#include "compiler/frontend/syntax/ParseDeclarations.h"
+#include "compiler/frontend/syntax/ParseExpressions.h"
+#include "compiler/frontend/syntax/ParseParts.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+
+/// A number, or one per channel in brackets.
+static std::vector<ExprPtr> parseChannelValues(Parser &parser) {
+  std::vector<ExprPtr> values;
+  if (parser.is(TokenKind::LeftBracket)) {
+    SourceRange open = parser.consume().range;
+    parser.parseList(TokenKind::RightBracket, open, [&] { values.push_back(parseExpr(parser)); });
+  } else {
+    values.push_back(parseExpr(parser));
+  }
+  return values;
+}
+
+/// Behind `patches`: `2 of 3136 to 1003520 pixels`.
+static void parsePatches(Parser &parser, ImageDecl &image) {
+  image.merged = parseExpr(parser);
+  if (!parser.expectWord("of", DiagCode::UnexpectedToken, "and how many pixels pictures have"))
+    return;
+  image.leastPixels = parseExpr(parser);
+  if (!parser.expectWord("to", DiagCode::UnexpectedToken, "and the most pixels"))
+    return;
+  image.mostPixels = parseExpr(parser);
+  parser.expectWord("pixels", DiagCode::UnexpectedToken, "behind the most");
+}
+
+/// Behind `prompt`: the mark of a picture, what it becomes, what is put where there is none.
+static void parsePicturePrompt(Parser &parser, ImageDecl &image) {
+  image.mark = parsePattern(parser, "what stands for a picture in a prompt, in quotes");
+  if (parser.acceptWord("as"))
+    image.shown = parsePattern(parser, "what that becomes, in quotes");
+  if (parser.acceptWord("alone"))
+    image.alone = parsePattern(parser, "what begins a prompt without one, in quotes");
+}
+
+ItemPtr parseImage(Parser &parser) {
+  auto image = std::make_unique<ImageDecl>(parser.consume().range);
+  if (!parser.expectWord("input", DiagCode::UnexpectedToken, "after `image`"))
+    return image;
+  image->height = parseExpr(parser);
+  if (!parser.expectWord("x", DiagCode::UnexpectedToken, "between height and width"))
+    return image;
+  image->width = parseExpr(parser);
+  if (parser.acceptWord("from")) {
+    image->fromHeight = parseExpr(parser);
+    if (parser.acceptWord("x"))
+      image->fromWidth = parseExpr(parser);
+  }
+  if (image->fromHeight ? parser.isWord("round") || parser.isWord("padded")
+                        : parser.isWord("within") || parser.isWord("patches"))
+    image->fit = parseName(parser, "how the picture fits");
+  if (image->fit && image->fit->text == "patches")
+    parsePatches(parser, *image);
+  if (parser.is(TokenKind::Word) && !parser.current().isReserved() && !parser.isWord("mean") &&
+      !parser.isWord("std") && !parser.isWord("prompt") && !parser.startsItem())
+    image->resampling = parseName(parser, "how to resample");
+  if (parser.acceptWord("mean"))
+    image->mean = parseChannelValues(parser);
+  if (parser.acceptWord("std"))
+    image->std = parseChannelValues(parser);
+  if (parser.acceptWord("prompt"))
+    parsePicturePrompt(parser, *image);
+  return image;
+}
+
+ItemPtr parseSound(Parser &parser) {
+  auto sound = std::make_unique<SoundDecl>(parser.consume().range);
+  if (!parser.expectWord("input", DiagCode::UnexpectedToken, "after `sound`"))
+    return sound;
+  sound->bands = parseExpr(parser);
+  if (!parser.expectWord("x", DiagCode::UnexpectedToken, "between bands and frames"))
+    return sound;
+  sound->frames = parseExpr(parser);
+  if (parser.acceptWord("rate"))
+    sound->rate = parseExpr(parser);
+  if (parser.acceptWord("fft"))
+    sound->fft = parseExpr(parser);
+  if (parser.acceptWord("hop"))
+    sound->hop = parseExpr(parser);
+  return sound;
+}
+
+} // namespace attn::frontend

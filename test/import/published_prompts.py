@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Configs of language models that see, as they were published, for published.py: the model, its config, and how many parameters it is known to have."""
+from prompt_models import prompt_shapes, tower_shapes
+
+ROPE = dict(rope_scaling=dict(type="mrope", mrope_section=[16, 24, 24]), rope_theta=1000000.0)
+TOKENS = dict(vision_start_token_id=151652, vision_end_token_id=151653, vision_token_id=151654, image_token_id=151655, video_token_id=151656)
+
+
+def qwen(kind, architecture, width, layers, heads, groups, hidden, vocabulary, tied, eyes, **more):
+    return dict(architectures=[architecture], model_type=kind, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads,
+                num_key_value_heads=groups, intermediate_size=hidden, vocab_size=vocabulary, max_position_embeddings=32768, max_window_layers=layers,
+                sliding_window=32768, use_sliding_window=False, rms_norm_eps=1e-6, hidden_act="silu", tie_word_embeddings=tied, vision_config=eyes,
+                **TOKENS, **ROPE, **more)
+
+
+def old_eyes(width):
+    return dict(depth=32, embed_dim=1280, mlp_ratio=4, num_heads=16, in_chans=3, hidden_size=width, patch_size=14, spatial_merge_size=2,
+                spatial_patch_size=14, temporal_patch_size=2)
+
+
+def windowed_eyes(width):
+    return dict(depth=32, hidden_act="silu", hidden_size=1280, intermediate_size=3420, num_heads=16, in_chans=3, out_hidden_size=width, patch_size=14,
+                spatial_merge_size=2, spatial_patch_size=14, window_size=112, fullatt_block_indexes=[7, 15, 23, 31], tokens_per_second=2,
+                temporal_patch_size=2)
+
+
+def shapes_of(text, eyes):
+    """The names as they are published."""
+    def shapes(config):
+        words = {**config, "head_dim": config["hidden_size"] // config["num_attention_heads"]} if "text_config" not in config else config["text_config"]
+        made = prompt_shapes({**config, "text_config": words, "text": text, "eyes": eyes})
+        if config["tie_word_embeddings"]:
+            del made["lm_head.weight"]
+        return made
+
+    return shapes
+
+
+QWEN = shapes_of("model.", "visual.")
+PROMPTS = {
+    "Qwen/Qwen2-VL-2B-Instruct": (qwen("qwen2_vl", "Qwen2VLForConditionalGeneration", 1536, 28, 12, 2, 8960, 151936, True, old_eyes(1536)),
+                                  QWEN, 2208985600),
+    "Qwen/Qwen2-VL-7B-Instruct": (qwen("qwen2_vl", "Qwen2VLForConditionalGeneration", 3584, 28, 28, 4, 18944, 152064, False, old_eyes(3584)),
+                                  QWEN, 8291375616),
+    "Qwen/Qwen2.5-VL-3B-Instruct": (qwen("qwen2_5_vl", "Qwen2_5_VLForConditionalGeneration", 2048, 36, 16, 2, 11008, 151936, True,
+                                         windowed_eyes(2048)), QWEN, 3754622976),
+    "Qwen/Qwen2.5-VL-7B-Instruct": (qwen("qwen2_5_vl", "Qwen2_5_VLForConditionalGeneration", 3584, 28, 28, 4, 18944, 152064, False,
+                                         windowed_eyes(3584)), QWEN, 8292166656),
+    "Qwen/Qwen3-VL-2B-Instruct": (dict(
+        architectures=["Qwen3VLForConditionalGeneration"], model_type="qwen3_vl", tie_word_embeddings=True, image_token_id=151655,
+        video_token_id=151656, vision_start_token_id=151652, vision_end_token_id=151653,
+        text_config=dict(attention_bias=False, attention_dropout=0.0, head_dim=128, hidden_act="silu", hidden_size=2048, intermediate_size=6144,
+                         max_position_embeddings=262144, model_type="qwen3_vl_text", num_attention_heads=16, num_hidden_layers=28,
+                         num_key_value_heads=8, rms_norm_eps=1e-6, rope_theta=5000000, tie_word_embeddings=True, vocab_size=151936,
+                         rope_scaling=dict(mrope_interleaved=True, mrope_section=[24, 20, 20], rope_type="default")),
+        vision_config=dict(deepstack_visual_indexes=[5, 11, 17], depth=24, hidden_act="gelu_pytorch_tanh", hidden_size=1024, in_channels=3,
+                           intermediate_size=4096, model_type="qwen3_vl", num_heads=16, num_position_embeddings=2304, out_hidden_size=2048,
+                           patch_size=16, spatial_merge_size=2, temporal_patch_size=2)),
+                                  shapes_of("model.language_model.", "model.visual."), 2127532032),
+    "google/gemma-3-4b-it": (dict(
+        architectures=["Gemma3ForConditionalGeneration"], model_type="gemma3", boi_token_index=255999, eoi_token_index=256000,
+        image_token_index=262144, mm_tokens_per_image=256, eos_token_id=[1, 106], tie_word_embeddings=True,
+        text_config=dict(hidden_size=2560, intermediate_size=10240, model_type="gemma3_text", num_hidden_layers=34, sliding_window=1024,
+                         rope_scaling=dict(factor=8.0, rope_type="linear"), num_attention_heads=8, num_key_value_heads=4, head_dim=256,
+                         vocab_size=262208),
+        vision_config=dict(hidden_size=1152, image_size=896, intermediate_size=4304, model_type="siglip_vision_model", num_attention_heads=16,
+                           num_hidden_layers=27, patch_size=14, vision_use_head=False)), tower_shapes, 4300079472),
+    "llava-hf/llava-1.5-7b-hf": (dict(
+        architectures=["LlavaForConditionalGeneration"], model_type="llava", image_token_index=32000, ignore_index=-100, pad_token_id=32001,
+        projector_hidden_act="gelu", vision_feature_layer=-2, vision_feature_select_strategy="default", tie_word_embeddings=False,
+        text_config=dict(model_type="llama", max_position_embeddings=4096, rms_norm_eps=1e-5, vocab_size=32064, hidden_size=4096,
+                         intermediate_size=11008, num_hidden_layers=32, num_attention_heads=32, num_key_value_heads=32),
+        vision_config=dict(hidden_size=1024, image_size=336, intermediate_size=4096, model_type="clip_vision_model", num_attention_heads=16,
+                           num_hidden_layers=24, patch_size=14, projection_dim=768, vocab_size=32000)), tower_shapes,
+                                 7063427072 - 12596224 - 2048),  # without the last layer and its norm, which nothing reads
+}
