@@ -48,6 +48,21 @@ int64_t count(llvm::ArrayRef<Axis> axes) {
   return product;
 }
 
+/// Whether the maps of a linear map along axes are stored as [in, out].
+static bool isTurnedAlong(const Decl &decl) {
+  return !decl.along.empty() && llvm::any_of(decl.binding->layouts, [](const Name &layout) {
+    return layout.text == "conv1d";
+  });
+}
+
+Axes rowAxes(const Decl &decl) {
+  Axes axes = decl.along;
+  llvm::append_range(axes, isTurnedAlong(decl) ? decl.from : decl.to);
+  return axes;
+}
+
+const Axes &columnAxes(const Decl &decl) { return isTurnedAlong(decl) ? decl.to : decl.from; }
+
 /// The last word of a path: what a split calls the part.
 static llvm::StringRef lastWord(const Path &path) { return path.parts.back().text; }
 
@@ -76,7 +91,8 @@ static void reportComponent(Reporter &report, const Decl &decl, const Binding &b
   for (const auto &part : parts)
     words.push_back(part.first());
   llvm::sort(words);
-  bool anyAxis = llvm::any_of(decl.to, [&](const Axis &axis) {
+  Axes rows = rowAxes(decl);
+  bool anyAxis = llvm::any_of(rows, [&](const Axis &axis) {
     return llvm::StringRef(axis.name).equals_insensitive(word.text);
   });
   Diagnostic &diagnostic =
@@ -84,7 +100,7 @@ static void reportComponent(Reporter &report, const Decl &decl, const Binding &b
                    anyAxis ? "the axis `" + word.text + "` cannot stand here"
                            : "`" + word.text + "` is neither a part of `" + binding.pattern.text +
                                  "` nor an axis of `" + decl.name + "`");
-  diagnostic.at(decl.range, "gives " + listAxes(decl.to));
+  diagnostic.at(decl.range, (decl.along.empty() ? "gives " : "its rows are ") + listAxes(rows));
   if (anyAxis)
     diagnostic.note("axes stand before the parts, in the order of the map: `h q k v` is packed "
                     "head by head");
@@ -100,6 +116,7 @@ static std::optional<Components> componentsOf(Reporter &report, const Decl &decl
                                               const LinearDecl &linear, Scope &owned) {
   const Binding &binding = linear.binding;
   const Scope::Parts &parts = owned.partsBeside(decl);
+  Axes rows = rowAxes(decl);
   Components found;
   std::set<std::string> seen;
   for (const Name &word : binding.components) {
@@ -111,8 +128,8 @@ static std::optional<Components> componentsOf(Reporter &report, const Decl &decl
       found.order.push_back(it->second);
       continue;
     }
-    bool isAxis = found.order.empty() && found.leading < decl.to.size() &&
-                  llvm::StringRef(decl.to[found.leading].name).equals_insensitive(word.text);
+    bool isAxis = found.order.empty() && found.leading < rows.size() &&
+                  llvm::StringRef(rows[found.leading].name).equals_insensitive(word.text);
     if (!isAxis) {
       reportComponent(report, decl, binding, word, parts);
       return std::nullopt;
@@ -141,38 +158,38 @@ static std::optional<Packing> splitPacking(Sema &sema, const Decl &decl, const L
   if (!components)
     return std::nullopt;
   size_t leading = components->leading;
-  auto lead = llvm::ArrayRef<Axis>(decl.to).take_front(leading);
+  Axes own = rowAxes(decl);
+  auto lead = llvm::ArrayRef<Axis>(own).take_front(leading);
   Packing packing;
   int64_t groupSize = 0; // of all the parts beside each other
   for (const Decl *part : components->order) {
-    bool sameLead =
-        part->to.size() >= leading && std::equal(lead.begin(), lead.end(), part->to.begin());
+    Axes rows = rowAxes(*part);
+    bool sameLead = rows.size() >= leading && std::equal(lead.begin(), lead.end(), rows.begin());
     if (part != &decl && part->wrong)
       return std::nullopt;
-    if (part->to.empty() || !sameLead) {
+    if (rows.empty() || !sameLead) {
       sema.report
           .error(DiagCode::SplitParts, binding.range,
                  "the parts of a tensor that is packed by axis have this axis first")
-          .at(part->range, "gives " + listAxes(part->to));
+          .at(part->range, (part->along.empty() ? "gives " : "its rows are ") + listAxes(rows));
       return std::nullopt;
     }
     if (part == &decl)
       packing.offset = groupSize;
-    groupSize = plus(groupSize, count(llvm::ArrayRef<Axis>(part->to).drop_front(leading)));
-    if (sizesOf(part->from) != sizesOf(decl.from)) {
+    groupSize = plus(groupSize, count(llvm::ArrayRef<Axis>(rows).drop_front(leading)));
+    if (sizesOf(columnAxes(*part)) != sizesOf(columnAxes(decl))) {
       sema.report
           .error(DiagCode::SplitParts, binding.range,
                  "the parts of a packed tensor take the same axes, but `" + decl.name + "` takes " +
-                     listAxes(decl.from) + " and `" + part->name + "` takes " +
-                     listAxes(part->from))
+                     listAxes(columnAxes(decl)) + " and `" + part->name + "` takes " +
+                     listAxes(columnAxes(*part)))
           .at(decl.range, "declared here")
           .at(part->range, "declared here");
       return std::nullopt;
     }
   }
   packing.strides = rowMajor(lead, groupSize);
-  llvm::append_range(packing.strides,
-                     rowMajor(llvm::ArrayRef<Axis>(decl.to).drop_front(leading), 1));
+  llvm::append_range(packing.strides, rowMajor(llvm::ArrayRef<Axis>(own).drop_front(leading), 1));
   packing.total = times(groupSize, count(lead));
   return packing;
 }
@@ -239,11 +256,11 @@ std::optional<Packing> packing(Sema &sema, const Decl &decl, const LinearDecl &l
   if (linear.binding.kind == Binding::Kind::Split)
     return splitPacking(sema, decl, linear, owned);
   if (linear.binding.kind == Binding::Kind::Slice) {
-    std::optional<RowsOfTensor> rows = slicedRows(sema, decl, count(decl.to), owned);
-    return rows ? std::optional(Packing{rows->total, rows->offset, rowMajor(decl.to, 1)})
+    std::optional<RowsOfTensor> rows = slicedRows(sema, decl, count(rowAxes(decl)), owned);
+    return rows ? std::optional(Packing{rows->total, rows->offset, rowMajor(rowAxes(decl), 1)})
                 : std::nullopt;
   }
-  return Packing{count(decl.to), 0, rowMajor(decl.to, 1)};
+  return Packing{count(rowAxes(decl)), 0, rowMajor(rowAxes(decl), 1)};
 }
 
 } // namespace attn::frontend

@@ -8,8 +8,16 @@
 
 namespace attn::frontend {
 
-/// Where the elements of a linear map are in a packed tensor: `offset` of `total` outputs, a stride
-/// for each axis given.
+/// The axes of a linear map that are the rows of its tensor: those given, behind those that it is
+/// along. Where the tensor of a map along axes is stored transposed, `@conv1d`, they are those
+/// taken in the place of those given.
+Axes rowAxes(const Decl &decl);
+
+/// The axes within a row: the others.
+const Axes &columnAxes(const Decl &decl);
+
+/// Where the elements of a linear map are in a packed tensor: `offset` of `total` rows, a stride
+/// for each of their axes.
 struct Packing {
   int64_t total = 0, offset = 0;
   llvm::SmallVector<int64_t, 4> strides;

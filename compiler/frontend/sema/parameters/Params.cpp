@@ -216,10 +216,11 @@ static ParamRef boundWeight(Sema &sema, const Decl &decl, const Owner &owner, co
 }
 
 /// The weight of a linear map along axes, [taken..., along..., given...], of the checkpoint's
-/// [along * given, taken...]; without a type after an error.
-static ParamRef weightAlong(Sema &sema, const Decl &decl, const Owner &owner) {
+/// [along * given, taken...], or of [along * taken, given] where that is stored transposed; without
+/// a type after an error.
+static ParamRef weightAlong(Sema &sema, const Decl &decl, const Owner &owner, const Packing &pack) {
   auto &linear = *llvm::cast<LinearDecl>(decl.item);
-  if (linear.binding.kind == Binding::Kind::Split || linear.binding.kind == Binding::Kind::Tied) {
+  if (linear.binding.kind == Binding::Kind::Tied) {
     sema.report
         .error(DiagCode::BindingPlace, linear.binding.range,
                "a linear map along axes has a tensor of its own")
@@ -230,14 +231,24 @@ static ParamRef weightAlong(Sema &sema, const Decl &decl, const Owner &owner) {
       tensorName(sema, linear.binding, owner, decl.name, "weight", linear.names.size());
   if (!name)
     return {};
-  Axes kept = decl.along, axes = decl.from;
-  llvm::append_range(kept, decl.to);
-  llvm::append_range(axes, kept);
-  llvm::SmallVector<int64_t, 4> shape{count(kept)}, strides = rowMajor(decl.from, 1);
-  llvm::append_range(shape, sizesOf(decl.from));
-  llvm::append_range(strides, rowMajor(kept, count(decl.from)));
-  return makeParam(sema, owner, decl.name + ".weight", axes, *name, shape, 0, strides,
-                   linear.binding.optional, decl.range);
+  const Axes &columns = columnAxes(decl);
+  int64_t width = count(columns);
+  llvm::SmallVector<int64_t, 4> shape{pack.total};
+  llvm::append_range(shape, sizesOf(columns));
+  llvm::SmallVector<int64_t, 4> ofRows, ofColumns = rowMajor(columns, 1), strides;
+  for (int64_t stride : pack.strides)
+    ofRows.push_back(stride * width);
+  auto along = llvm::ArrayRef<int64_t>(ofRows).take_front(decl.along.size()),
+       within = llvm::ArrayRef<int64_t>(ofRows).drop_front(decl.along.size());
+  bool isTurned = &columns == &decl.to;
+  llvm::append_range(strides, isTurned ? within : llvm::ArrayRef<int64_t>(ofColumns));
+  llvm::append_range(strides, along);
+  llvm::append_range(strides, isTurned ? llvm::ArrayRef<int64_t>(ofColumns) : within);
+  Axes axes = decl.from;
+  llvm::append_range(axes, decl.along);
+  llvm::append_range(axes, decl.to);
+  return makeParam(sema, owner, decl.name + ".weight", axes, *name, shape, pack.offset * width,
+                   strides, linear.binding.optional, decl.range);
 }
 
 /// Sets up the bias of a linear map where it has one; false after an error.
@@ -258,6 +269,18 @@ static bool setUpBias(Sema &sema, Decl &decl, const Owner &owner, const Packing 
     return false;
   Axes axes = decl.along;
   llvm::append_range(axes, decl.to);
+  if (&columnAxes(decl) == &decl.to) { // the rows of the weight are not those of the bias
+    bool isPart =
+        linear.binding.kind == Binding::Kind::Split || linear.binding.kind == Binding::Kind::Slice;
+    if (isPart) {
+      sema.report.error(DiagCode::BindingPlace, linear.binding.range,
+                        "a part of a packed tensor that is stored transposed has no bias");
+      return false;
+    }
+    decl.bias = makeParam(sema, owner, decl.name + ".bias", axes, *name, {count(axes)}, 0,
+                          rowMajor(axes, 1), linear.binding.optional, decl.range);
+    return static_cast<bool>(decl.bias.type);
+  }
   decl.bias = makeParam(sema, owner, decl.name + ".bias", axes, *name, {pack.total}, pack.offset,
                         pack.strides, linear.binding.optional, decl.range);
   return static_cast<bool>(decl.bias.type);
@@ -271,20 +294,17 @@ static void setUpLinear(Sema &sema, Decl &decl, const Owner &owner, Scope &owned
   bool conv1d = false;
   if (!checkLayouts(sema.report, linear.binding, /*linear=*/true, conv1d))
     return;
-  Axes given = decl.along;
-  llvm::append_range(given, decl.to);
-  std::optional<Packing> pack = decl.along.empty() ? packing(sema, decl, linear, owned)
-                                                   : Packing{count(given), 0, rowMajor(given, 1)};
+  std::optional<Packing> pack = packing(sema, decl, linear, owned);
   if (!pack)
     return;
-  int64_t in = count(decl.from);
+  int64_t in = count(columnAxes(decl));
   if (!productOf({pack->total, in})) {
     sema.report
         .error(DiagCode::SizeOverflow, linear.range, "`" + decl.name + "` has too many elements")
         .note(llvm::Twine(in) + " inputs, " + llvm::Twine(pack->total) + " outputs");
     return;
   }
-  decl.weight = !decl.along.empty() ? weightAlong(sema, decl, owner)
+  decl.weight = !decl.along.empty() ? weightAlong(sema, decl, owner, *pack)
                 : linear.binding.kind == Binding::Kind::Tied
                     ? tiedWeight(sema, decl, owner, owned)
                     : boundWeight(sema, decl, owner, *pack, conv1d);
