@@ -95,9 +95,15 @@ private:
 /// channel is [C, 1, P, Q].
 /// The weight of a convolution along three axes, [D, C, U, P, Q], is that of a map of all of them,
 /// which has one axis for them where a tensor of the spec has no more.
+/// The other way round, the rows of a matrix may be those of several matrices: of a linear map
+/// along heads, [H * E, D], which GGUF files keep as [H, E, D].
 static bool hasShape(const StoredTensor &tensor, const attn_abi_parameter &parameter) {
+  int64_t rows, places = 1;
+  if (tensor.rank == 3 && parameter.rank == 2 && tensor.shape[2] == parameter.shape[1] &&
+      !__builtin_mul_overflow(tensor.shape[0], tensor.shape[1], &rows) &&
+      rows == parameter.shape[0])
+    return true;
   if (tensor.rank == 5 && parameter.rank == 2 && tensor.shape[0] == parameter.shape[0]) {
-    int64_t places = 1;
     for (int32_t axis = 1; axis < tensor.rank; ++axis)
       if (__builtin_mul_overflow(places, tensor.shape[axis], &places))
         return false;

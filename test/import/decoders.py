@@ -5,6 +5,7 @@ queries, keys and values, of the output and of the mlp; the mlp's tensors; which
 import numpy as np
 
 from hybrids import delta_net, delta_net_shapes, is_recurrent
+from latent import is_latent, latent_attention, latent_shapes, of_groups
 from numpy_layers import ACTIVATIONS, frequencies, heads_of, joined, linear, rotate, sigmoid, softmax, strength
 from text_models import experts
 
@@ -56,6 +57,13 @@ FACTS = {
     "granitemoe": dict(biases=(OF, OF, False)),
     "granitemoeshared": dict(biases=(OF, OF, False)),
     "hyperclovax": dict(places=("input_layernorm", "post_norm1", "post_attention_layernorm", "post_norm2"), biases=(OF, OF, "mlp_bias")),
+    "deepseek_v2": dict(biases=(OF, OF, "mlp_bias")),
+    **{name: {} for name in ("deepseek_v3", "kimi_k2", "glm4_moe_lite", "youtu", "mistral4")},
+    "minicpm3": dict(biases=(OF, OF, "mlp_bias")),
+    "dots1": dict(head_norm="each", biases=(OF, OF, False)),
+    "solar_open": dict(biases=(OF, False, False)),
+    "exaone_moe": dict(head_norm="each"),
+    "ernie4_5_moe": dict(biases=("use_bias",) * 3, neighbours=True),
     "cohere": dict(norm="no bias", eps="layer_norm_eps", places=ONE, neighbours=True, biases=(OF, OF, False), head_norm="use_qk_norm"),
     "cohere2": dict(norm="no bias", eps="layer_norm_eps", places=ONE, neighbours=True, biases=(OF, OF, False)),
 }
@@ -98,11 +106,13 @@ def decoder_shapes(c):
             add_norm(p + name, d)
         if is_recurrent(c, n):
             shapes |= delta_net_shapes(c, p)
-        for name, heads, norm in () if is_recurrent(c, n) else (("q", h, facts["head_names"][0]), ("k", g, facts["head_names"][1]), ("v", g, None)):
+        if is_latent(c):
+            shapes |= latent_shapes(c, p)
+        for name, heads, norm in () if is_recurrent(c, n) or is_latent(c) else (("q", h, facts["head_names"][0]), ("k", g, facts["head_names"][1]), ("v", g, None)):
             add(p + f"self_attn.{name}_proj", heads * e * (2 if facts["gated"] and name == "q" else 1), d, bias=facts["biases"][0])
             if norm and facts["head_norm"]:
                 add_norm(p + "self_attn." + norm, *{"all": (heads * e,), "own": (heads, e)}.get(facts["head_norm"], (e,)))
-        if not is_recurrent(c, n):
+        if not is_recurrent(c, n) and not is_latent(c):
             add(p + "self_attn." + facts["out"], d, h * e, bias=facts["biases"][1])
         gate, up, down = facts["mlp"]
         if c["model_type"].startswith("granitemoe"):
@@ -114,15 +124,16 @@ def decoder_shapes(c):
             continue
         if c["model_type"] in SPARSE and not is_dense(c, n):
             moe, router, names = SPARSE[c["model_type"]]
-            count = c.get("num_experts", c.get("num_local_experts", c.get("n_routed_experts")))
-            wide = c.get("moe_intermediate_size", f) if c["model_type"] == "glm4_moe" else f
+            count = next(c[key] for key in ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts") if key in c)
+            wide = f if c["model_type"] == "hunyuan_v1_moe" else c.get("moe_intermediate_size", f)
+            several = next((c[key] for key in ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts") if key in c), 1)
             add(f"{p}{moe}.{router}", count, d)
             for own, size in [*((f"experts.{x}", wide) for x in range(count)),
-                              *[(SHARED.get(c["model_type"]), wide * c.get("n_shared_experts", 1))] * (c["model_type"] in SHARED)]:
+                              *[(SHARED.get(c["model_type"]), wide * several)] * (c["model_type"] in SHARED)]:
                 for name, shape in zip(names, ((size, d), (size, d), (d, size))):
-                    add(f"{p}{moe}.{own}.{name}", *shape)
+                    add(f"{p}{moe}.{own}.{name}", *shape, bias=facts["biases"][2] and not own.startswith("experts"))
             if c["model_type"] in CORRECTED:
-                shapes[f"{p}{moe}.{CORRECTED[c['model_type']]}"] = (count,)
+                shapes[f"{p}{moe}.{CORRECTED[c['model_type']]}"] = (1, count) if c["model_type"] == "ernie4_5_moe" else (count,)
             continue
         if "num_experts_per_tok" in c and not is_dense(c, n):
             add(p + "mlp.gate", c["num_experts"], d)
@@ -146,7 +157,7 @@ def decoder_shapes(c):
             shapes.update({p + "mlp.act_fn.alpha_p": (1,), p + "mlp.act_fn.alpha_n": (1,)})
     add_norm("model." + facts["last"], d)
     if not c["tie_word_embeddings"]:
-        add("lm_head", c["vocab_size"], d, bias=c["model_type"] == "phi")
+        add("lm_head", c["vocab_size"], d, bias=c["model_type"] == "phi" or bool(c["model_type"] == "ernie4_5_moe" and c.get("use_bias")))
     return shapes
 
 
@@ -174,7 +185,7 @@ def slides(c, n):
 def is_turned(c, n):
     if c["model_type"] == "smollm3":
         return c["no_rope_layers"][n] if c.get("no_rope_layers") else (n + 1) % c.get("no_rope_layer_interval", 4) != 0
-    if c["model_type"] in ("exaone4", "cohere2") and c.get("sliding_window") is not None:
+    if c["model_type"] in ("exaone4", "exaone_moe", "cohere2") and c.get("sliding_window") is not None:
         return slides(c, n)
     return c["model_type"] != "cohere2"
 
@@ -253,10 +264,23 @@ SPARSE = {"hunyuan_v1_moe": ("mlp", "gate.wg", GATED), "minimax_m2": ("block_spa
           "glm4_moe": ("mlp", "gate", GATED)}
 CORRECTED = {"minimax_m2": "e_score_correction_bias", "glm4_moe": "gate.e_score_correction_bias"}
 SHARED = {"hunyuan_v1_moe": "shared_mlp", "glm4_moe": "shared_experts"}
+# Those that are called as DeepSeek's, and what chances are corrected by; nothing where they are not.
+for _name, _correction in {"deepseek_v2": None, "mistral4": None, "exaone_moe": "e_score_correction_bias",
+                           "ernie4_5_moe": "moe_statics.e_score_correction_bias",
+                           **dict.fromkeys(("deepseek_v3", "kimi_k2", "glm4_moe_lite", "dots1", "solar_open"), "gate.e_score_correction_bias")}.items():
+    SPARSE[_name], SHARED[_name] = ("mlp", "gate", GATED), "shared_experts"
+    if _correction:
+        CORRECTED[_name] = _correction
 
 
 def is_dense(c, n):
     """Whether a layer has no experts, of a model whose others have some."""
+    if "moe_layer_start_index" in c:
+        end = c.get("moe_layer_end_index", -1)
+        last = end if end >= 0 else c["num_hidden_layers"]
+        return not c["moe_layer_start_index"] <= n <= last or (n + 1) % c["moe_layer_interval"] != 0
+    if c.get("mlp_layer_types"):
+        return c["mlp_layer_types"][n] == "dense"
     return n < c.get("first_k_dense_replace", 0) or n in c.get("mlp_only_layers", []) or (n + 1) % c.get("decoder_sparse_step", 1) != 0
 
 
@@ -265,12 +289,14 @@ def sparse(c, w, p, x, act):
     moe, router, (gate, up, down) = SPARSE[c["model_type"]]
     scores = linear(x, w, f"{p}{moe}.{router}")
     correction = CORRECTED.get(c["model_type"])
-    chances = sigmoid(scores) if correction else softmax(scores)
-    count = c["num_experts_per_tok"] if "num_experts_per_tok" in c else np.ravel(c["moe_topk"])[0]
-    order = np.argsort(-(chances + w.get(f"{p}{moe}.{correction}", 0)), -1)[..., :count]
+    chances = sigmoid(scores) if correction and c["model_type"] != "ernie4_5_moe" else softmax(scores)
+    count = next(c[key] for key in ("num_experts_per_tok", "moe_k", "moe_topk") if key in c)
+    ranked = of_groups(c, chances + np.ravel(w.get(f"{p}{moe}.{correction}", 0)))
+    order = np.argsort(-ranked, -1)[..., :np.ravel(count)[0]]
     kept = np.zeros_like(chances)
     np.put_along_axis(kept, order, np.take_along_axis(chances, order, -1), -1)
-    kept *= c.get("routed_scaling_factor", 1) / kept.sum(-1, keepdims=True)
+    is_shared = c["model_type"] != "deepseek_v2" and c.get("norm_topk_prob", True)
+    kept *= c.get("routed_scaling_factor", 1) / (kept.sum(-1, keepdims=True) if is_shared else 1)
     of = lambda own: linear(act(linear(x, w, f"{own}.{gate}")) * linear(x, w, f"{own}.{up}"), w, f"{own}.{down}")
     total = sum(kept[..., e:e + 1] * of(f"{p}{moe}.experts.{e}") for e in range(chances.shape[-1]))
     return total + of(f"{p}{moe}.{SHARED[c['model_type']]}") if c["model_type"] in SHARED else total
@@ -323,8 +349,8 @@ def decoder(c, w, ids):
     facts, eps = facts_of(c), None
     eps = c.get(facts["eps"], 1e-5)
     norm = lambda x, name: normed(x, w, name, facts, eps)
-    x = w["model.embed_tokens.weight"][ids] * c.get("embedding_multiplier", 1)
-    share = c.get("residual_multiplier", 1)
+    x = w["model.embed_tokens.weight"][ids] * c.get("embedding_multiplier", c.get("scale_emb", 1))
+    share = c["scale_depth"] / c["num_hidden_layers"] ** 0.5 if "scale_depth" in c else c.get("residual_multiplier", 1)
     if c["model_type"] == "nanochat":
         x = norm(x, "model.norm")
     if c["model_type"] == "vaultgemma":
@@ -333,7 +359,8 @@ def decoder(c, w, ids):
         p = f"model.layers.{n}."
         before, behind, mlp_before, mlp_behind = (name and p + name for name in facts["places"])
         y = norm(x, before)
-        mixed = delta_net(c, w, p, y, eps) if is_recurrent(c, n) else attention_of(c, w, p, y, n, facts, eps)
+        mixed = (delta_net(c, w, p, y, eps) if is_recurrent(c, n) else latent_attention(c, w, p, y) if is_latent(c) else
+                 attention_of(c, w, p, y, n, facts, eps))
         a = norm(mixed, behind) * share
         if facts["places"] == ONE:
             x = x + a + mlp_of(c, w, p, y, facts)
@@ -344,6 +371,6 @@ def decoder(c, w, ids):
     scores = norm(x, "model." + facts["last"]) @ head.T + w.get("lm_head.bias", 0)
     if c["model_type"] == "hyperclovax":
         return {"scores": scores * c["logits_scaling"]}
-    scores = scores * c.get("logit_scale", 1) / c.get("logits_scaling", 1)
+    scores = scores * c.get("logit_scale", 1) / c.get("logits_scaling", c["hidden_size"] / c["dim_model_base"] if "dim_model_base" in c else 1)
     cap = c.get("final_logit_softcapping")
     return {"scores": np.tanh(scores / cap) * cap if cap else scores}

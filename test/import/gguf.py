@@ -11,9 +11,10 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from decoders import FACTS, decoder, decoder_shapes
+from decoders import FACTS, decoder, decoder_shapes, is_dense
 from gguf_file import FORMATS, draw, write_gguf
 from gguf_gpts import GPTS, gpt_twin, write_gpt
+from gguf_latent import LATENT_NAMES, latent_models, latent_values, maps_apart
 from make import FAMILIES, NOMIC, llama
 from measured import measured
 from numpy_layers import linear
@@ -135,12 +136,13 @@ MODELS["gguf-olmo3"] = "olmo2", relative("olmo3", layer_types=["sliding_attentio
     rope_type="yarn", factor=4.0, original_max_position_embeddings=16))
 MODELS["gguf-stablelm-parallel"] = "stablelm", relative("stablelm-parallel")
 MODELS.update(GPTS)
+MODELS.update(latent_models(relative))
 # Of whose queries and keys llama.cpp's converter puts the halves side by side, and to whose norms it adds 1.
 SIDE_BY_SIDE = {"llama", "smollm3", "olmo", "granite", "minicpm", "mistral3", "internlm2", "xverse", "arcee", "baichuan", "granitemoe"}
 PLUS_ONE = {"gemma", "gemma2", "gemma3", "nemotron"}
 POST = {"post_attention_layernorm": "post_attention_norm"}
 OWN_NAMES = {"olmo2": {**POST, "post_feedforward_layernorm": "post_ffw_norm"}, "exaone4": {**POST, "post_feedforward_layernorm": "post_ffw_norm"},
-             "seed_oss": POST, "gpt-oss": POST, "starcoder2": {"mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"},
+             "seed_oss": POST, "gpt-oss": POST, "glm4moe": POST, "starcoder2": {"mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"},
              "glm4": {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"},
              "hunyuan-dense": {"self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm"},
              "hunyuan-moe": {"self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm"},
@@ -151,7 +153,7 @@ RELATIVE_KEYS = {"clip_qkv": "attention.clamp_kqv", "logit_scale": "logit_scale"
 NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
          "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
          "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
-         "block_sparse_moe.router.layer": "ffn_gate_inp", "shared_mlp.output_linear": "ffn_down_shexp",
+         **LATENT_NAMES, "block_sparse_moe.router.layer": "ffn_gate_inp", "shared_mlp.output_linear": "ffn_down_shexp",
          "mlp.gate.wg": "ffn_gate_inp", "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
          **{f"mlp.{own}.{map_}_proj": f"ffn_{map_}_shexp" for own in ("shared_expert", "shared_mlp") for map_ in ("gate", "up", "down")},
          "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
@@ -185,10 +187,14 @@ def name_of(name, has_four, own):
     return layer + {**NAMES, **(FOUR if has_four else {}), **own}[path] + "." + kind
 
 
+def count_of(c):
+    return next((c[key] for key in ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts") if key in c), None)
+
+
 def packed_experts(c, rng):
     """Those of a layer as GGUF has them, one tensor for each map, and the weights of Hugging Face's model, by their names."""
     d, f, kinds = c["hidden_size"], c.get("moe_intermediate_size", c["intermediate_size"]), ["MXFP4", "Q8_0", "Q4_K"]
-    count, oss = c.get("num_experts", c.get("num_local_experts")), c["model_type"] == "gpt_oss"
+    count, oss = count_of(c), c["model_type"] == "gpt_oss"
     tensors, maps, weights = {}, {}, {}
     for i, (map_, given, taken) in enumerate([("gate", f, d), ("up", f, d), ("down", d, f)]):
         kind = "MXFP4" if oss else kinds[i]
@@ -234,9 +240,9 @@ def values_of(architecture, c):
                        p + "rope.scaling.yarn_beta_fast": r["beta_fast"], p + "rope.scaling.yarn_beta_slow": r["beta_slow"]})
     if (alpha := (c.get("rope_scaling") or {}).get("alpha")) is not None:  # which makes the base another
         values[p + "rope.freq_base"] *= alpha ** (e / (e - 2))
-    if "num_experts_per_tok" in c or "moe_topk" in c:
-        values.update({p + "expert_count": c.get("num_experts", c.get("num_local_experts")),
-                       p + "expert_used_count": c.get("num_experts_per_tok") or c["moe_topk"][0]})
+    if count_of(c):
+        values.update({p + "expert_count": count_of(c),
+                       p + "expert_used_count": c.get("num_experts_per_tok") or c.get("moe_k") or c["moe_topk"][0]})
         if "shared_intermediate_size" in c:
             values[p + "expert_shared_feed_forward_length"] = c["shared_intermediate_size"]
         if "shared_expert_intermediate_size" in c:
@@ -257,6 +263,7 @@ def values_of(architecture, c):
     if (c.get("rope_scaling") or {}).get("rope_type") == "yarn":
         values.update({p + "rope.scaling.type": "yarn", p + "rope.scaling.factor": c["rope_scaling"]["factor"],
                        p + "rope.scaling.original_context_length": c["rope_scaling"]["original_max_position_embeddings"]})
+    values.update({p + key: value for key, value in latent_values(c).items() if value is not None})
     if (c.get("rope_scaling") or {}).get("rope_type") == "longrope":
         values.update({p + key: value for key, value in longrope(c).items()})
     return values
@@ -286,7 +293,9 @@ def write_model(architecture, c, path):
     rng = np.random.default_rng(len(architecture))
     four, kinds = c["model_type"] in ("gemma2", "gemma3_text"), list(FORMATS)
     tensors, weights = {}, {}
-    for n in range(c["num_hidden_layers"] if "num_experts_per_tok" in c or "moe_topk" in c else 0):
+    for n in range(c["num_hidden_layers"] if count_of(c) else 0):
+        if is_dense(c, n):
+            continue
         own, theirs = packed_experts(c, rng)
         tensors.update({f"blk.{n}.{name}": tensor for name, tensor in own.items()})
         weights.update({f"model.layers.{n}.{name}": value for name, value in theirs.items()})
@@ -299,7 +308,7 @@ def write_model(architecture, c, path):
             tensors[f"blk.{name.split('.')[2]}.attn_sinks.weight"], weights[name] = value, value.astype(np.float64)
             continue
         if name.endswith(".e_score_correction_bias"):
-            value = rng.standard_normal(shape).astype(np.float32) * 0.2
+            value = rng.standard_normal(shape[-1:]).astype(np.float32) * 0.2
             tensors[f"blk.{name.split('.')[2]}.exp_probs_b.bias"], weights[name] = value, value.astype(np.float64)
             continue
         if name.endswith("shared_mlp.input_linear.weight"):  # which the converter takes apart
@@ -314,6 +323,11 @@ def write_model(architecture, c, path):
             tensors[ours] = value
             is_added = architecture in PLUS_ONE and name.endswith("norm.weight")
             weights[name] = value.astype(np.float64) - (1 if is_added else 0)
+            continue
+        if "kv_b_proj" in name and c.get("is_absorbed"):
+            value = (rng.standard_normal(shape) / np.sqrt(shape[1])).astype(np.float32)
+            tensors.update({ours.replace("attn_kv_b", theirs): part for theirs, part in maps_apart(c, value).items()})
+            weights[name] = value.astype(np.float64)
             continue
         data, value = draw(rng, kinds[i % len(kinds)], shape, spread=1 / np.sqrt(shape[1]))
         row = shape[1:] if shape[0] == 1 else shape  # of one row the converter makes a vector

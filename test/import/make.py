@@ -14,6 +14,7 @@ import numpy as np
 
 from decoders import decoder_shapes
 from gpts import gpt_shapes
+from make_latent import latent_folders
 from relatives import deberta_shapes, dinov3_shapes, kin_shapes
 from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
                     opt_shapes, sam_shapes, swin_shapes, t5_encoder_shapes, t5_shapes, timm_shapes, tower_shapes, trocr_shapes, vit_shapes)
@@ -449,6 +450,7 @@ FAMILIES.update({
     "cohere2": relative("cohere2", "Cohere2", eps="layer_norm_eps", attention_bias=False, logit_scale=0.3, sliding_window=6,
                         sliding_window_pattern=2, tie_word_embeddings=True),
 })
+FAMILIES.update(latent_folders(relative, NEAR))
 
 
 def random_weights(shapes, seed):

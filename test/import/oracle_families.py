@@ -6,6 +6,8 @@ import re
 import numpy as np
 import torch
 
+from oracle_latent import latent_families
+
 TOKENS = 62
 LLAMA = dict(vocab_size=TOKENS, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
              max_position_embeddings=64, pad_token_id=0, bos_token_id=1, eos_token_id=2)
@@ -460,3 +462,5 @@ FAMILIES.update({
     "cohere": ("CohereForCausalLM", LLAMA, decoder),
     "cohere2": ("Cohere2ForCausalLM", {**LLAMA, **NEAR}, decoder),
 })
+
+FAMILIES.update(latent_families(LLAMA, NEAR, decoder))

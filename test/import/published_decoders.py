@@ -3,6 +3,7 @@
 Of those in ROUNDED no more is known than billions: their config was written from memory, and their parameters were counted from it."""
 from decoders import decoder_shapes
 from gpts import gpt_shapes
+from published_latent import latent_decoders
 
 
 def config(model_type, architecture, width, layers, heads, groups, hidden, vocabulary, positions, **more):
@@ -216,10 +217,13 @@ GPTS = {
         num_attention_heads=64, num_hidden_layers=36, num_key_value_heads=64, partial_rotary_factor=0.5, qk_layernorm=True, rope_scaling=None,
         rope_theta=25000.0, tie_word_embeddings=False, vocab_size=262144), 9397175296),
 }
+LATENT, LATENT_ROUNDED = latent_decoders(config)
+DECODERS |= LATENT
 PUBLISHED_DECODERS = {model: (config, decoder_shapes, count) for model, (config, count) in DECODERS.items()}
 PUBLISHED_DECODERS |= {model: (config, gpt_shapes, count) for model, (config, count) in GPTS.items()}
 ROUNDED = {"Qwen/Qwen3.5-27B, the language model": 27, "Qwen/Qwen3.5-35B-A3B, the language model": 35, "zai-org/GLM-4.5-Air": 106,
            "JetBrains/Mellum2-12B-A2.5B-Base": 12, "allenai/FlexOlmo-7x7B-1T": 33, "swiss-ai/Apertus-8B-2509": 8, "facebook/cwm": 32,
            "inceptionai/Jais-2-8B-Chat": 8, "adept/persimmon-8b-base": 9.3}
+ROUNDED |= LATENT_ROUNDED
 for model, billions in ROUNDED.items():
     assert abs(PUBLISHED_DECODERS[model][2] / 1e9 / billions - 1) < 0.02, model

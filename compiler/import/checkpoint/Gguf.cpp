@@ -44,6 +44,8 @@ Error GgufConfig::readRope() {
     if (Error error = take("rope.freq_base_swa", "rope_local_base_freq"))
       return error;
   }
+  if (llamaKind(kind.type)->latent.ofKeys)
+    return readScaling();
   std::optional<int64_t> turned = std::nullopt, features = std::nullopt;
   if (const json::Value *value = find("rope.dimension_count"))
     turned = value->getAsInteger();
@@ -95,6 +97,13 @@ Error GgufConfig::readScaling() {
                                {"yarn_beta_slow", "beta_slow"}})
       if (const json::Value *value = find(("rope.scaling." + key).str()))
         yarn[theirs] = *value;
+    if (llamaKind(kind.type)->latent.ofKeys) {
+      // llama.cpp leaves cosines and sines as they are, and scales scores alone.
+      const json::Value *weight = find("rope.scaling.yarn_log_multiplier");
+      yarn["attention_factor"] = 1;
+      if (auto number = weight ? weight->getAsNumber() : std::nullopt)
+        yarn["mscale_all_dim"] = 10 * *number;
+    }
     if (kind.type == "gpt_oss") // which files do not say
       yarn["truncate"] = false;
     if (kind.type == "ministral3") { // whose cosines and sines llama.cpp leaves as they are
@@ -114,14 +123,19 @@ Error GgufConfig::readScaling() {
 
 Error GgufConfig::readExperts() {
   const LlamaExperts &experts = *llamaKind(kind.type)->experts;
+  if (!experts.denseKey.empty())
+    if (Error error = readMixture(experts))
+      return error;
   // As llama.cpp computes them, whatever is said.
-  if (!experts.sharesSum)
+  if (!experts.sharesSum && experts.denseKey.empty())
     folder.config["norm_topk_prob"] = kind.type == "qwen3_moe";
   if (kind.type == "gpt_oss")
     folder.config["swiglu_limit"] = 7;
   const json::Value *each = find("expert_feed_forward_length"),
                     *shared = find("expert_shared_feed_forward_length");
-  if (!experts.shared.empty() && experts.sharedKey != experts.hiddenKey && shared)
+  if (experts.countsShared)
+    shared = nullptr; // which readMixture has read
+  else if (!experts.shared.empty() && experts.sharedKey != experts.hiddenKey && shared)
     folder.config[experts.sharedKey] = *shared;
   else if (!experts.shared.empty() && each && shared && *each != *shared)
     return importError("`" + prefix + "expert_shared_feed_forward_length` differs from `" + prefix +
@@ -255,7 +269,11 @@ Error GgufConfig::readLlama() {
     return error;
   const json::Value *features = find("attention.key_length"),
                     *ofValues = find("attention.value_length");
-  if (features && ofValues && *features != *ofValues)
+  bool isLatent = llamaKind(kind.type)->latent.ofKeys;
+  if (isLatent)
+    if (Error error = readLatent())
+      return error;
+  if (!isLatent && features && ofValues && *features != *ofValues)
     return importError("`" + prefix + "attention.value_length` differs from `" + prefix +
                        "attention.key_length`, which is not read");
   if (kind.architecture == "baichuan" && folder.config.getInteger("num_hidden_layers") == 40)

@@ -58,6 +58,10 @@ private:
   llvm::json::Object longRope() const;
   void readScores();
   llvm::Error readExperts();
+  /// Of experts that some layers lack, that stand in groups, or beside which some are of all rows.
+  llvm::Error readMixture(const LlamaExperts &experts);
+  /// What is said of latent keys and values.
+  llvm::Error readLatent();
 
   const llvm::json::Object &values;
   const GgufFactors &factors;

@@ -7,6 +7,70 @@ using namespace llvm;
 
 namespace attn::importer {
 
+Error GgufConfig::readLatent() {
+  if (Error error = takeAll({{"attention.q_lora_rank", "q_lora_rank"},
+                             {"attention.kv_lora_rank", "kv_lora_rank"},
+                             {"rope.dimension_count", "qk_rope_head_dim"}}))
+    return error;
+  auto wholeOf = [&](StringRef key, StringRef older) -> std::optional<int64_t> {
+    const json::Value *newer = find(key), *old = find(older);
+    const json::Value *value = newer ? newer : old;
+    return value ? value->getAsInteger() : std::nullopt;
+  };
+  // Newer files are written for the absorbed form, whose one head of keys is as long as its row.
+  std::optional<int64_t> keys = wholeOf("attention.key_length_mla", "attention.key_length"),
+                         values = wholeOf("attention.value_length_mla", "attention.value_length");
+  for (StringRef key : {"head_dim", "num_key_value_heads"})
+    folder.config.erase(key);
+  auto turned = folder.config.getInteger("qk_rope_head_dim");
+  if (!keys || !turned || *keys <= *turned)
+    return importError("`" + prefix + "attention.key_length` and `" + prefix +
+                       "rope.dimension_count` do not say how many features of a head there are, "
+                       "and how many of them turn");
+  folder.config["qk_nope_head_dim"] = *keys - *turned;
+  if (values)
+    folder.config["v_head_dim"] = *values;
+  return Error::success();
+}
+
+Error GgufConfig::readMixture(const LlamaExperts &experts) {
+  const json::Value *gating = find("expert_gating_func");
+  bool isSoftmax = gating && gating->getAsInteger() == 1;
+  if (kind.architecture == "deepseek2" && (isSoftmax || !gating)) { // DeepSeek V2's
+    folder.config["model_type"] = "deepseek_v2";
+    folder.config["topk_method"] = "group_limited_greedy";
+  }
+  for (auto [key, theirs] : {std::pair<StringRef, StringRef>("n_group", "expert_group_count"),
+                             {"topk_group", "expert_group_used_count"}}) {
+    folder.config[key] = 1;
+    if (Error error = take(theirs, key))
+      return error;
+  }
+  folder.config["norm_topk_prob"] = false; // as llama.cpp takes it
+  folder.config[experts.denseKey] = 0;
+  if (!experts.scaleKey.empty())
+    if (Error error = take("expert_weights_scale", experts.scaleKey))
+      return error;
+  if (Error error = takeAll({{"expert_weights_norm", "norm_topk_prob"},
+                             {"leading_dense_block_count", experts.denseKey},
+                             {"expert_shared_count", experts.sharedKey},
+                             {"interleave_moe_layer_step", experts.stepKey}}))
+    return error;
+  const json::Value *each = find("expert_feed_forward_length"),
+                    *shared = find("expert_shared_feed_forward_length");
+  auto width = each ? each->getAsInteger() : std::nullopt,
+       all = shared ? shared->getAsInteger() : std::nullopt;
+  if (width && all && *width > 0 && *all % *width == 0)
+    folder.config[experts.sharedKey] = *all / *width;
+  // Layers that guess tokens ahead are counted among the others.
+  const json::Value *ahead = find("nextn_predict_layers");
+  auto layers = folder.config.getInteger("num_hidden_layers"),
+       more = ahead ? ahead->getAsInteger() : std::nullopt;
+  if (layers && more && *more > 0 && *more < *layers)
+    folder.config["num_hidden_layers"] = *layers - *more;
+  return Error::success();
+}
+
 /// Which gelu it is files do not say: it is the one that the published models have, of erf.
 Error GgufConfig::readBert() {
   if (Error error = takeAll({{"embedding_length", "hidden_size"},

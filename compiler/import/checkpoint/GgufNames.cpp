@@ -34,6 +34,11 @@ static constexpr GgufKind knownKinds[] = {
     {"hunyuan-moe", "hunyuan_v1_moe", "HunYuanMoEV1ForCausalLM", false, false, false, true},
     {"minimax-m2", "minimax_m2", "MiniMaxM2ForCausalLM", false, false, false, true},
     {"gpt-oss", "gpt_oss", "GptOssForCausalLM", false, false, true, true},
+    {"deepseek2", "deepseek_v3", "DeepseekV3ForCausalLM", false, false, false, true}, // V2, too
+    {"minicpm3", "minicpm3", "MiniCPM3ForCausalLM"},
+    {"glm4moe", "glm4_moe", "Glm4MoeForCausalLM", false, false, true, true},
+    {"dots1", "dots1", "Dots1ForCausalLM", false, false, false, true},
+    {"ernie4_5-moe", "ernie4_5_moe", "Ernie4_5_MoeForCausalLM", false, false, false, true},
     {"smollm3", "smollm3", "SmolLM3ForCausalLM", true},
     {"olmo", "olmo", "OlmoForCausalLM", true},
     {"olmo2", "olmo2", "Olmo2ForCausalLM"}, // OLMo 3, where there is a window
@@ -76,6 +81,14 @@ static Renames llamaNames(const GgufKind &kind) {
       {"self_attn." + form.queryNorm.str(), "attn_q_norm"},
       {"self_attn." + form.keyNorm.str(), "attn_k_norm"},
       {"self_attn.sinks", "attn_sinks"},
+      {"self_attn.q_a_proj", "attn_q_a"},
+      {"self_attn.q_a_layernorm", "attn_q_a_norm"},
+      {"self_attn.q_b_proj", "attn_q_b"},
+      {"self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"},
+      {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
+      {"self_attn.kv_b_proj", "attn_kv_b"},
+      {"self_attn.k_b_proj", "attn_k_b"},
+      {"self_attn.v_b_proj", "attn_v_b"},
       {"self_attn", "attn"},
       {"mlp.router", "ffn_gate_inp"},
       {"block_sparse_moe.gate", "ffn_gate_inp"},
@@ -98,9 +111,10 @@ static Renames llamaNames(const GgufKind &kind) {
   // Without experts, a map that Phi-3 has a part of is called as what scores them.
   const LlamaExperts &experts = *form.experts;
   std::string path = experts.name.str() + ".";
-  Renames own = {{path + experts.router.str(), "ffn_gate_inp"}};
-  if (!experts.correction.empty())
+  Renames own;
+  if (!experts.correction.empty()) // whose name may begin with the router's
     own.push_back({path + experts.correction.str(), "exp_probs_b.bias"});
+  own.push_back({path + experts.router.str(), "ffn_gate_inp"});
   if (experts.isGranite) {
     for (auto [name, theirs] : {std::pair("gate", "gate"), {"up", "up"}, {"output_linear", "down"}})
       own.push_back({"shared_mlp." + std::string(name), "ffn_" + std::string(theirs) + "_shexp"});
@@ -108,7 +122,8 @@ static Renames llamaNames(const GgufKind &kind) {
     std::string shared = path + experts.shared.str();
     for (StringRef map : {"gate", "up", "down"})
       own.push_back({shared + "." + map.str() + "_proj", "ffn_" + map.str() + "_shexp"});
-    own.push_back({shared + "_gate", "ffn_gate_inp_shexp"});
+    if (experts.isSharedWeighted)
+      own.push_back({shared + "_gate", "ffn_gate_inp_shexp"});
   }
   names.insert(names.begin(), own.begin(), own.end());
   return names;

@@ -107,4 +107,70 @@ inline constexpr LlamaExperts correctedExperts = [] {
   return experts;
 }();
 
+/// DeepSeek V3's own, of groups.
+inline constexpr LlamaExperts deepSeek3Experts = [] {
+  LlamaExperts experts = correctedExperts;
+  experts.dense = 3;
+  experts.groups = 8;
+  experts.chosenGroups = 4;
+  return experts;
+}();
+
+/// Dots.llm1's.
+inline constexpr LlamaExperts dotsExperts = [] {
+  LlamaExperts experts = correctedExperts;
+  experts.dense = 0;
+  experts.sharesOtherwise = false;
+  return experts;
+}();
+
+/// Solar Open's.
+inline constexpr LlamaExperts solarExperts = [] {
+  LlamaExperts experts = correctedExperts;
+  experts.denseKey = "";
+  return experts;
+}();
+
+/// K-EXAONE's.
+inline constexpr LlamaExperts exaoneExperts = [] {
+  LlamaExperts experts = correctedExperts;
+  experts.countKey = "num_experts";
+  experts.sharedKey = "num_shared_experts";
+  experts.correction = "e_score_correction_bias";
+  return experts;
+}();
+
+/// ERNIE 4.5's, whose chances are a softmax that is corrected.
+inline constexpr LlamaExperts ernieExperts = [] {
+  LlamaExperts experts = correctedExperts;
+  experts.countKey = "moe_num_experts";
+  experts.chosenKey = "moe_k";
+  experts.sharedKey = "moe_num_shared_experts";
+  experts.correction = "moe_statics.e_score_correction_bias";
+  experts.areChancesShared = experts.isCorrectionOneRow = experts.sharesSum = true;
+  experts.leastKey = "moe_norm_min";
+  experts.denseKey = "moe_layer_start_index";
+  experts.stepKey = "moe_layer_interval";
+  experts.lastKey = "moe_layer_end_index";
+  experts.scaleKey = "";
+  return experts;
+}();
+
+/// Mistral Small 4's, whose chances are a softmax, of groups by their best two.
+inline constexpr LlamaExperts mistral4Experts = [] {
+  LlamaExperts experts = correctedExperts;
+  experts.correction = "";
+  experts.dense = 0;
+  return experts;
+}();
+
+/// DeepSeek V2's, whose chances are a softmax, and whose weights stay what they are.
+inline constexpr LlamaExperts deepSeek2Experts = [] {
+  LlamaExperts experts = correctedExperts;
+  experts.correction = "";
+  experts.dense = 0;
+  experts.groupsByBest = true;
+  return experts;
+}();
+
 } // namespace attn::importer

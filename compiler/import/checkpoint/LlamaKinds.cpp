@@ -37,79 +37,6 @@ using namespace llvm;
 
 namespace attn::importer {
 
-LlamaKind LlamaKind::as(StringRef name) const {
-  LlamaKind other = *this;
-  other.type = name;
-  return other;
-}
-
-LlamaKind &LlamaKind::with(uint64_t more) {
-  traits |= more;
-  return *this;
-}
-
-LlamaKind &LlamaKind::withExperts(const LlamaExperts &own) {
-  experts = &own;
-  return *this;
-}
-
-LlamaKind &LlamaKind::withAngles(double ofBase, double ofPart) {
-  base = ofBase, part = ofPart;
-  return with(ofPart == 1 ? 0 : PartsOfHeads);
-}
-
-LlamaKind &LlamaKind::withHeads(int64_t ofFeatures, int64_t ofKeys) {
-  features = ofFeatures, groups = ofKeys;
-  return *this;
-}
-
-LlamaKind &LlamaKind::withWindow(int64_t size, int64_t layersPerFull) {
-  window = size, fullEvery = layersPerFull;
-  return *this;
-}
-
-LlamaKind &LlamaKind::withCaps(double ofKeys, double ofTokens) {
-  cap = ofKeys, lastCap = ofTokens;
-  return *this;
-}
-
-LlamaKind &LlamaKind::withNorms(LlamaNorm which, double ofEps, StringRef key) {
-  norm = which, eps = ofEps, epsKey = key;
-  return *this;
-}
-
-LlamaKind &LlamaKind::withPlaces(const LlamaPlaces &names) {
-  places = names;
-  return *this;
-}
-
-LlamaKind &LlamaKind::withHeadNorms(LlamaHeadNorm which, StringRef queries, StringRef keys,
-                                    StringRef asked) {
-  headNorm = which, queryNorm = queries, keyNorm = keys, headNormKey = asked;
-  return *this;
-}
-
-LlamaKind &LlamaKind::withBiases(LlamaBias input, LlamaBias output, LlamaBias ofMlp) {
-  inputBias = input, outBias = output, mlpBias = ofMlp;
-  return *this;
-}
-
-LlamaKind &LlamaKind::withMlp(LlamaMlp which, StringRef activation, StringRef first,
-                              StringRef second) {
-  mlp = which, act = activation, up = first, down = second;
-  return *this;
-}
-
-LlamaKind &LlamaKind::withMixer(LlamaMixer which) {
-  mixer = which;
-  return *this;
-}
-
-LlamaKind &LlamaKind::withNames(StringRef output, StringRef last) {
-  out = output, lastNorm = last;
-  return *this;
-}
-
 constexpr LlamaPlaces fourPlaces = {"input_layernorm", "post_attention_layernorm",
                                     "pre_feedforward_layernorm", "post_feedforward_layernorm"},
                       behindPlaces = {"", "post_attention_layernorm", "",
@@ -158,6 +85,50 @@ static LlamaKind glm45() {
       .withNorms(LlamaNorm::Rms)
       .withHeadNorms(LlamaHeadNorm::Each, "q_norm", "k_norm", "use_qk_norm")
       .withBiases(ifAsked);
+}
+
+/// Solar Open, whose layers all have experts.
+static LlamaKind solarOpen() {
+  return LlamaKind("solar_open")
+      .with(PartsOfHeads)
+      .withExperts(solarExperts)
+      .withAngles(1000000)
+      .withHeads(128, 8)
+      .withNorms(LlamaNorm::Rms)
+      .withBiases(ifAsked);
+}
+
+static LlamaKind dots1() {
+  LlamaKind kind = LlamaKind("dots1")
+                       .with(TypedLayers | LastWindowed)
+                       .withExperts(dotsExperts)
+                       .withHeads(0, 32)
+                       .withWindow(4096)
+                       .withHeadNorms(LlamaHeadNorm::Each)
+                       .withBiases(ifAsked, ifAsked);
+  kind.windowedFrom = 62;
+  return kind;
+}
+
+static LlamaKind exaoneMoe() {
+  return LlamaKind("exaone_moe")
+      .with(TypedLayers | OnlyNearTurn)
+      .withExperts(exaoneExperts)
+      .withHeads(0, 32)
+      .withWindow(4096, 4)
+      .withNorms(LlamaNorm::Rms)
+      .withHeadNorms(LlamaHeadNorm::Each);
+}
+
+static LlamaKind ernie45Moe() {
+  return LlamaKind("ernie4_5_moe")
+      .with(Neighbours | Tied)
+      .withExperts(ernieExperts)
+      .withAngles(500000)
+      .withHeads(0, 4)
+      .withNorms(LlamaNorm::Rms)
+      .withBiases(usedIfAsked, usedIfAsked, usedIfAsked)
+      .withHeadBias(usedIfAsked);
 }
 
 static LlamaKind cohere() {
@@ -367,7 +338,8 @@ static std::vector<LlamaKind> layerNormKinds() {
           .withNorms(Norm::Layer, 1e-5, "layer_norm_eps")
           .withBiases({"use_qkv_bias"}),
       LlamaKind("phi")
-          .with(Parallel | HeadBias)
+          .with(Parallel)
+          .withHeadBias(always)
           .withAngles(10000, 0.5)
           .withNorms(Norm::Layer, 1e-5, "layer_norm_eps")
           .withPlaces(onePlace)
@@ -448,6 +420,10 @@ static std::vector<LlamaKind> laterKinds() {
           .withHeadNorms(Heads::Each)
           .withBiases(ifAsked, ifAsked),
       glm45(),
+      solarOpen(),
+      dots1(),
+      exaoneMoe(),
+      ernie45Moe(),
       graniteMoe("granitemoe"),
       graniteMoe("granitemoeshared"),
       granite()
@@ -461,17 +437,11 @@ ArrayRef<LlamaKind> llamaKinds() {
   static const std::vector<LlamaKind> kinds = [] {
     std::vector<LlamaKind> all;
     for (const auto &some :
-         {firstKinds(), rmsKinds(), hybridKinds(), layerNormKinds(), laterKinds()})
+         {firstKinds(), rmsKinds(), hybridKinds(), layerNormKinds(), laterKinds(), latentKinds()})
       all.insert(all.end(), some.begin(), some.end());
     return all;
   }();
   return kinds;
-}
-
-const LlamaKind *llamaKind(StringRef type) {
-  const LlamaKind *kind =
-      llvm::find_if(llamaKinds(), [&](const LlamaKind &one) { return one.type == type; });
-  return kind == llamaKinds().end() ? nullptr : kind;
 }
 
 } // namespace attn::importer

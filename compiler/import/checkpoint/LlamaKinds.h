@@ -7,6 +7,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
+#include <vector>
 
 namespace attn::importer {
 
@@ -33,7 +34,7 @@ enum LlamaTrait : uint64_t {
   OnlySaidTurn = 1 << 18,    ///< no_rope_layers says which layers turn, else all but each fourth
   Clipped = 1 << 19,         ///< queries, keys and values are at most clip_qkv
   Tempered = 1 << 20,        ///< queries grow with their positions, by llama_4_scaling_beta
-  HeadBias = 1 << 21,        ///< scores of tokens have a bias
+  DepthScaled = 1 << 21,     ///< what layers add is scaled by their number: MiniCPM's scales
   AlphaBase = 1 << 22,       ///< `alpha` of the type `dynamic` makes the base another
   FirstWindowed = 1 << 23,   ///< a window only before layer max_window_layers
   FullScaling = 1 << 24,     ///< rope_scaling is of the layers that see all
@@ -45,6 +46,7 @@ enum LlamaTrait : uint64_t {
   LogitsTimes = 1 << 30,     ///< logits_scaling multiplies
   NormsBehindIfSaid = 1U << 31,   ///< norms behind only with use_post_norm
   GatedHeads = uint64_t(1) << 32, ///< what heads give is weighted; the weights stand behind queries
+  NeighboursUnlessSaid = uint64_t(1) << 33, ///< the pairs that turn are, by rope_interleave
 };
 
 /// The norms of a layer and behind the last one.
@@ -112,6 +114,24 @@ struct LlamaExperts {
   int64_t dense = 0;             ///< the same where the config does not say
   llvm::StringRef scaleKey = ""; ///< what their weights are multiplied by
   bool countsShared = false;     ///< sharedKey is how many experts wide the one of all rows is
+  /// Experts of some groups alone can be chosen. How many groups there are, and how many of them
+  /// count, where the config does not say.
+  int64_t groups = 1, chosenGroups = 1;
+  bool groupsByBest = false;       ///< a group counts as its best expert does, else as its best two
+  bool areChancesShared = false;   ///< a softmax, though they are corrected
+  bool isCorrectionOneRow = false; ///< a matrix of one row
+  llvm::StringRef leastKey = "";   ///< the least that weights are divided by; empty: any
+  /// Which layers have experts: each so many, up to one that is said; empty: no key says a last.
+  llvm::StringRef stepKey = "decoder_sparse_step", lastKey = "";
+};
+
+/// Attention whose keys and values are maps of one short row for each token: the lengths of the
+/// published class. A key's features that turn are the same in all heads.
+struct LlamaLatent {
+  int64_t ofQueries = 0; ///< the length of the row that queries are maps of; 0: of the token itself
+  int64_t ofKeys = 0;    ///< of keys and values; 0: there is no such row
+  int64_t plain = 0, turned = 0; ///< features of a head of keys that do not turn, and that do
+  int64_t values = 0;            ///< features of a head of values
 };
 
 /// A family, with the published class's defaults of what a config may leave out. A row of the table
@@ -128,7 +148,8 @@ struct LlamaKind {
   int64_t features = 0;                    ///< of a head; 0: as many as are of the width
   int64_t groups = 0;                      ///< heads of keys; 0: as many as of queries
   int64_t window = 0;                      ///< 0: none
-  int64_t fullEvery = 0; ///< each so many layers one without a window; 0: all layers are alike
+  int64_t fullEvery = 0;     ///< each so many layers one without a window; 0: all layers are alike
+  int64_t windowedFrom = 28; ///< the first with a window, of LastWindowed or FirstWindowed
   double cap = 0, lastCap = 0;
   LlamaNorm norm = LlamaNorm::Rms;
   LlamaPlaces places;
@@ -136,7 +157,8 @@ struct LlamaKind {
   llvm::StringRef queryNorm = "q_norm", keyNorm = "k_norm";
   llvm::StringRef headNormKey = ""; ///< the key that says whether there are any; empty: there are
   LlamaMixer mixer = LlamaMixer::None;
-  LlamaBias inputBias, outBias, mlpBias;
+  LlamaLatent latent;
+  LlamaBias inputBias, outBias, mlpBias, headBias; ///< the last of scores of tokens
   LlamaMlp mlp = LlamaMlp::Gated;
   llvm::StringRef up = "up_proj", down = "down_proj", out = "o_proj", lastNorm = "norm";
 
@@ -153,11 +175,16 @@ struct LlamaKind {
   LlamaKind &withHeadNorms(LlamaHeadNorm which, llvm::StringRef queries = "q_norm",
                            llvm::StringRef keys = "k_norm", llvm::StringRef asked = "");
   LlamaKind &withBiases(LlamaBias input, LlamaBias output = {}, LlamaBias ofMlp = {});
+  LlamaKind &withHeadBias(LlamaBias ofTokens);
   LlamaKind &withMlp(LlamaMlp which, llvm::StringRef activation = "silu",
                      llvm::StringRef first = "up_proj", llvm::StringRef second = "down_proj");
   LlamaKind &withMixer(LlamaMixer which);
+  LlamaKind &withLatent(const LlamaLatent &lengths);
   LlamaKind &withNames(llvm::StringRef output, llvm::StringRef last);
 };
+
+/// Those whose keys and values are latent, which is a table of its own.
+std::vector<LlamaKind> latentKinds();
 
 /// All families in this form.
 llvm::ArrayRef<LlamaKind> llamaKinds();

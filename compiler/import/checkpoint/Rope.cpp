@@ -127,8 +127,8 @@ void RopeReader::readYarn(Config &from, Rotation &own) {
   int64_t original = originalOf(from);
   double factor = from.number("factor").value_or(double(positions) / double(original)),
          fast = from.number("beta_fast").value_or(32), slow = from.number("beta_slow").value_or(1);
-  if (!(factor >= 1) || !(fast > slow) || !(slow > 0)) {
-    from.refuse("factor", "at least 1, and a `beta_fast` of more than `beta_slow`, for the type "
+  if (!(factor >= 1) || !(fast >= slow) || !(slow > 0)) { // Kimi K2 has 1 for both
+    from.refuse("factor", "at least 1, and a `beta_fast` of at least `beta_slow`, for the type "
                           "`yarn`");
     return;
   }

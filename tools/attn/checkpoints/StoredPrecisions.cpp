@@ -10,6 +10,7 @@
 #include "tools/attn/support/Report.h"
 #include "weights/Match.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace attn::tool {
 
@@ -45,6 +46,20 @@ static Precision wider(Precision a, Precision b) {
   if (a != b && first.isHalf() && second.isHalf())
     return Precision::F32;
   return &first < &second ? a : b;
+}
+
+/// A pattern of names as a spec has it: `{n@1-3}`, which says what layers there are, is `{n}`
+/// there.
+static std::string patternInSpec(llvm::StringRef pattern) {
+  std::string text;
+  for (;;) {
+    auto [before, after] = pattern.split("{n@");
+    text += before;
+    if (before.size() == pattern.size())
+      return text;
+    text += "{n";
+    pattern = after.drop_while([](char c) { return llvm::isDigit(c) || c == '-' || c == ','; });
+  }
 }
 
 namespace {
@@ -84,7 +99,7 @@ int findPrecisions(const std::vector<WantedTensor> &wanted, const std::string &p
       count *= size;
     Tensors &own = tensors[size_t(&formatOf(precision) - formats.begin())];
     own.elements += count;
-    own.patterns.push_back(tensor.pattern);
+    own.patterns.push_back(patternInSpec(tensor.pattern));
   }
   if (!isQuantized)
     return Ok;

@@ -16,11 +16,19 @@ void LlamaWriter::writeDims() {
     os << ", G = " << groups;
   os << ", E = " << features << ", L = " << layers << ", F = " << hidden << ", V = " << tokens
      << "  // width, heads, " << (groups != heads ? "heads of keys, " : "")
-     << "features of a head, layers, feed-forward, tokens\n";
+     << (latent.ofKeys ? "features of a head that turn" : "features of a head")
+     << ", layers, feed-forward, tokens\n";
+  if (latent.ofKeys)
+    writeLatentDims();
   if (isXielu)
     os << "dim N = 1\n"; // numbers that the activation has of each kind
   if (experts)
     os << "dim X = " << experts << ", A = " << chosen << "  // experts, those of a row\n";
+  if (expertGroups > 1)
+    os << "dim O = " << expertGroups << ", OX = X / O, OA = " << chosenGroups
+       << (kind.experts->groupsByBest ? "" : ", OB = 2")
+       << "  // groups of experts, their experts, those that count"
+       << (kind.experts->groupsByBest ? "\n" : ", by their best two experts\n");
   if (sharedHidden)
     os << "dim I = " << sharedHidden << (kind.experts->isSharedWeighted ? ", U = 1" : "")
        << "  // feed-forward of the expert of all rows\n";
@@ -79,7 +87,7 @@ void LlamaWriter::writeModel() {
      << layerArguments() << '\n';
   os << norms.declared({lastNorm}, "D", eps);
   if (hasHead)
-    os << "linear lm_head: D -> V" << (is(HeadBias) ? " bias" : "")
+    os << "linear lm_head: D -> V" << (hasHeadBias ? " bias" : "")
        << (isTied ? " = tied(" + prefix + "embed_tokens)" : "") << '\n';
   writeIgnored();
   os << sentence.parameters;

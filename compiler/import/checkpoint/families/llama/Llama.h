@@ -66,15 +66,19 @@ protected:
   double routedScale = 1;                                  ///< of the weights of experts
   double temper = 0, temperLength = 0; ///< of queries: how much they grow, each how many positions
   LlamaHeadNorm headNorm = LlamaHeadNorm::None;
-  bool hasBias = false, hasOutBias = false, hasMlpBias = false, isTied = false;
+  bool hasBias = false, hasOutBias = false, hasMlpBias = false, hasHeadBias = false;
+  bool isTied = false;
   bool isParallel = false;
-  bool isXielu = false; ///< the activation has learnt slopes
+  bool turnsNeighbours = false; ///< the pairs that turn are neighbours
+  bool isXielu = false;         ///< the activation has learnt slopes
   bool seesBothWays = false;
   bool isHalfWindow = false; ///< sliding_window counts those on both sides
   bool isEncoder = false;    ///< without a cache
   bool hasHead = false;
   bool isAllWindowed = false; ///< and no layer sees all
   Sentence sentence;          ///< empty where the folder is no sentence encoder's
+  LlamaLatent latent;         ///< of this model
+  int64_t expertGroups = 1, chosenGroups = 1;
   std::string act;
   std::vector<bool> isFull;      ///< of each layer; empty: all layers are alike
   std::vector<bool> isTurned;    ///< likewise; empty: all turn, or none does
@@ -90,6 +94,11 @@ private:
   void readSizes();
   /// How the width is shared out among heads.
   void readHeads();
+  /// The same of heads whose keys and values are latent.
+  void readLatent();
+  /// What scores of these are scaled by, once it is known how they are turned: by `rope`, too.
+  void scaleLatent(Config &rope);
+  void readExpertGroups();
   void readBiases();
   /// What embeddings, results and scores are multiplied by, and capped by.
   void readScales();
@@ -152,6 +161,10 @@ private:
   void writeTables();
   /// The statements of attention over `n`, and what they give.
   std::string attended(llvm::StringRef n);
+  void writeLatentDims();
+  bool areMapsApart() const;
+  void declareLatent();
+  std::string attendedLatent(llvm::StringRef n);
   /// The block of layers with attention, and that of the others, where both stand apart.
   void writeMixers();
   void writeProjections();
@@ -176,6 +189,8 @@ private:
   void writeRouting(llvm::StringRef m);
   /// The result of a layer, with the rows that pictures give it, where it is one of the first.
   std::string withDeepRows(const std::string &made) const;
+  /// Leaves out experts of groups that are not chosen, of what `ranked` says.
+  std::string writeGroups(llvm::StringRef ranked);
   /// What is added to the residual stream.
   std::string result(llvm::StringRef norm, const std::string &made) const;
   /// What the stack gives its layers: "(seen = …)", or nothing where they are alike.

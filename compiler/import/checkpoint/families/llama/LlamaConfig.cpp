@@ -14,6 +14,8 @@ bool LlamaConfig::turnsByLayer() const { return !isFull.empty() && !(rotation ==
 void LlamaConfig::readHeads() {
   width = config.size("hidden_size");
   heads = config.size("num_attention_heads");
+  if (kind.latent.ofKeys)
+    return readLatent();
   bool isGroupSilent = config.isSilent("num_key_value_heads") && !writer.ofLlamaCpp();
   groups = config.size("num_key_value_heads", isGroupSilent && kind.groups ? kind.groups : heads);
   // What a published class takes where nothing is said; null and the file of llama.cpp mean the
@@ -43,6 +45,8 @@ void LlamaConfig::readSizes() {
             ? kind.eps
             : config.number(kind.epsKey.empty() ? "layer_norm_eps" : kind.epsKey, kind.eps);
   isTied = config.flag("tie_word_embeddings", is(Tied));
+  turnsNeighbours = writer.folder.turnsNeighbours || is(Neighbours) ||
+                    (is(NeighboursUnlessSaid) && config.flag("rope_interleave", true));
   isParallel = is(Parallel) || (is(ParallelIfAsked) && config.flag("use_parallel_residual", false));
   act = is(ScaledTokens) && config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
   if (is(Clipped))
@@ -67,6 +71,7 @@ void LlamaConfig::readBiases() {
   hasBias = read(kind.inputBias);
   hasOutBias = read(kind.outBias);
   hasMlpBias = read(kind.mlpBias);
+  hasHeadBias = read(kind.headBias);
   // Biases that are there though the config does not say so.
   bool isNews = false;
   for (const auto &[linear, has] : {std::pair(std::string("self_attn.q_proj"), &hasBias),
@@ -93,6 +98,15 @@ void LlamaConfig::readScales() {
                      : config.number("attention_multiplier", 1);
     double scale = config.number("logits_scaling", 1);
     lastScale = is(LogitsTimes) ? scale : 1 / scale;
+  }
+  if (is(DepthScaled)) {
+    auto said = [&](StringRef key, double ofClass, double without) {
+      return config.isSilent(key) ? ofClass : config.number(key).value_or(without);
+    };
+    tokenScale = config.number("scale_emb", 12);
+    double root = std::sqrt(double(layers));
+    residualScale = said("scale_depth", 1.4, root) / root;
+    lastScale = said("dim_model_base", 256, double(width)) / double(width);
   }
   if (is(FinalCap))
     lastCap = config.number("final_logit_softcapping")
@@ -145,10 +159,11 @@ void LlamaConfig::readExperts() {
   experts = config.size(config.has(count) ? count : config.has(newer) ? newer : count);
   if (config.has(newer) && config.size(newer) != experts)
     config.refuse(newer, Twine(experts) + ", which is `" + count + "`");
-  bool mayLack = kind.experts->isGranite; // an expert of all rows, where its width is 0 or unsaid
-  if (!kind.experts->shared.empty() &&
-      (!mayLack || config.number(kind.experts->sharedKey).value_or(0) != 0))
-    sharedHidden = config.size(kind.experts->sharedKey) * (kind.experts->countsShared ? hidden : 1);
+  // There is no expert of all rows where its width is 0 or, of Granite, unsaid.
+  StringRef sharedKey = kind.experts->sharedKey;
+  double without = kind.experts->isGranite ? 0 : 1;
+  if (!kind.experts->shared.empty() && config.number(sharedKey).value_or(without) != 0)
+    sharedHidden = config.size(sharedKey) * (kind.experts->countsShared ? hidden : 1);
   StringRef key = kind.experts->chosenKey;
   auto oneOf = [&](StringRef name) { // of all layers, where each has its own
     if (config.isSilent(name) || config.whole(name))
@@ -164,9 +179,33 @@ void LlamaConfig::readExperts() {
     config.refuse(key, "at most " + Twine(experts) + ", the number of experts");
   if (!kind.experts->scaleKey.empty())
     routedScale = config.number(kind.experts->scaleKey, 1);
-  if (config.size("n_group", 1) != 1)
-    config.refuse("n_group", "1: experts that are chosen among all");
+  readExpertGroups();
   readRouted();
+}
+
+void LlamaConfig::readExpertGroups() {
+  if (kind.experts->groupsByBest) { // DeepSeek V2's, which are asked for by name
+    std::string method = config.text("topk_method", "greedy");
+    if (method != "greedy" && method != "group_limited_greedy")
+      config.refuse("topk_method", "`greedy` or `group_limited_greedy`");
+    if (method != "group_limited_greedy")
+      return config.passOver({"n_group", "topk_group"});
+  }
+  expertGroups = config.size("n_group", kind.experts->groups);
+  chosenGroups = config.size("topk_group", kind.experts->chosenGroups);
+  int64_t each = experts / expertGroups;
+  if (experts % expertGroups)
+    config.refuse("n_group",
+                  "a divisor of " + Twine(experts) + ", which is `" + kind.experts->countKey + "`");
+  else if (expertGroups > 1 && each < 2 && !kind.experts->groupsByBest)
+    config.refuse("n_group", "groups of two experts at least");
+  if (chosenGroups > expertGroups)
+    config.refuse("topk_group", "at most " + Twine(expertGroups) + ", the number of groups");
+  else if (chosen > chosenGroups * each)
+    config.refuse(kind.experts->chosenKey, "at most " + Twine(chosenGroups * each) +
+                                               ", the experts of `topk_group` of `n_group` groups");
+  if (chosenGroups >= expertGroups)
+    expertGroups = 1; // of which all count
 }
 
 void LlamaConfig::readRouted() {
@@ -178,12 +217,17 @@ void LlamaConfig::readRouted() {
       config.refuse("mlp_layer_types", "`sparse` and `dense`");
   StringRef key = kind.experts->denseKey;
   double first = key.empty() ? 0 : config.number(key, double(kind.experts->dense));
-  int64_t step = config.size("decoder_sparse_step", 1);
+  int64_t step = config.size(kind.experts->stepKey, 1);
+  StringRef lastKey = kind.experts->lastKey;
+  double last = lastKey.empty() ? -1 : config.number(lastKey).value_or(-1);
+  if (last < 0)
+    last = double(layers) - 1;
   std::vector<double> plain = config.numbers("mlp_only_layers");
   for (int64_t n = 0; n < layers; ++n)
-    isRouted.push_back(size_t(n) < types.size() ? types[size_t(n)] == "sparse"
-                                                : double(n) >= first && (n + 1) % step == 0 &&
-                                                      !is_contained(plain, double(n)));
+    isRouted.push_back(size_t(n) < types.size()
+                           ? types[size_t(n)] == "sparse"
+                           : double(n) >= first && double(n) <= last && (n + 1) % step == 0 &&
+                                 !is_contained(plain, double(n)));
   if (none_of(isRouted, [](bool routed) { return routed; }))
     config.refuse(!types.empty()                      ? "mlp_layer_types"
                   : !key.empty()                      ? key
@@ -222,7 +266,8 @@ void LlamaConfig::readKindsOfLayers(int64_t window) {
     every = config.size("sliding_window_pattern", every);
   double firstWindowed = 0;
   if (is(LastWindowed) || is(FirstWindowed))
-    firstWindowed = config.number("max_window_layers").value_or(writer.ofLlamaCpp() ? 1e9 : 28);
+    firstWindowed = config.number("max_window_layers")
+                        .value_or(writer.ofLlamaCpp() ? 1e9 : double(kind.windowedFrom));
   for (int64_t n = 0; types.empty() && n < layers; ++n)
     isFull.push_back(!letters.empty()
                          ? n + 1 == layers || letters[size_t(n) % letters.size()] == 'G'
@@ -317,6 +362,10 @@ static json::Object anglesOfClass(StringRef type) {
     return json::Object{
         {"rope_type", "yarn"}, {"factor", 16},        {"original_max_position_embeddings", 16384},
         {"mscale", 1},         {"mscale_all_dim", 1}, {"llama_4_scaling_beta", 0.1}};
+  if (type == "mistral4")
+    return json::Object{
+        {"rope_type", "yarn"}, {"factor", 128},       {"original_max_position_embeddings", 8192},
+        {"mscale", 1},         {"mscale_all_dim", 1}, {"llama_4_scaling_beta", 0.1}};
   return json::Object();
 }
 
@@ -362,24 +411,33 @@ void LlamaConfig::readRotations() {
   };
   bool isOfClass = !given.empty() && isUnsaid("rope_scaling") && isUnsaid("rope_parameters") &&
                    !writer.ofLlamaCpp();
+  // A part of a latent head is one of all its features, where it is one at all.
+  bool isOfWhole = latent.ofKeys && is(PartsOfHeads);
+  int64_t whole = features + (isOfWhole ? latent.plain : 0);
   RopeReader rope{config,
-                  features,
+                  whole,
                   positions,
-                  is(PartsOfHeads) || writer.ofLlamaCpp(),
+                  is(PartsOfHeads) || (writer.ofLlamaCpp() && !latent.ofKeys),
                   is(YarnIsLongRope),
                   is(YarnIsLongRope) && !writer.ofLlamaCpp() ? 4096 : 0,
                   "partial_rotary_factor",
-                  writer.ofLlamaCpp() ? 1 : kind.part};
+                  isOfWhole             ? double(features) / double(whole)
+                  : writer.ofLlamaCpp() ? 1
+                                        : kind.part};
   // As the first code of MiniMax M2 has it; its class in the library names the part alone.
   if (is(PartsOfHeads) && config.has("rotary_dim"))
     rope.part = double(config.size("rotary_dim")) / double(features);
   Config &own = hasScaling ? scaling : isByType ? full : isOfClass ? ofClass : parameters;
   rotation = rope.read(own, "rope_theta", kind.base);
+  if (isOfWhole && rotation.turned != features)
+    own.refuse("partial_rotary_factor", "the part that `qk_rope_head_dim` is of a head");
   if (is(TurnsBack) && !rotation.scaling.empty())
     own.refuse("rope_type", "`default`, `yarn` or `longrope`, whose angles are a table: they turn "
                             "the other way round");
   if (is(TurnsBack))
     rotation.turnBack();
+  if (latent.ofKeys)
+    scaleLatent(own);
   readTempering(own);
   if (!writer.folder.ropeFactors.empty())
     rotation.scaling = rope.scalingOf(writer.folder.ropeFactors, rotation.base);

@@ -86,11 +86,6 @@ static std::string clipped(const std::string &x, double clip) {
   return "clamp(" + x + ", " + numberText(-clip) + ", " + numberText(clip) + ")";
 }
 
-/// The map that scores experts.
-static std::string routerOf(const LlamaExperts &experts) {
-  return (experts.name + "." + experts.router).str();
-}
-
 void LlamaWriter::writeHeadNorms() {
   StringRef keyHeads = groups == heads ? "H" : "G";
   std::string queries = ("self_attn." + kind.queryNorm).str(),
@@ -124,8 +119,8 @@ std::string LlamaWriter::turned(StringRef what, const Rotation &own, StringRef t
     return ("rotary(" + what + ", half, angles = phase" +
             (own.turned != this->features ? ", features = " + features : "") + ")")
         .str();
-  return own.applied(what, writer.folder.turnsNeighbours || is(Neighbours) ? "interleaved" : "half",
-                     table, own.turned != this->features ? features : "");
+  return own.applied(what, turnsNeighbours ? "interleaved" : "half", table,
+                     own.turned != this->features ? features : "");
 }
 
 void LlamaWriter::writeProjections() {
@@ -181,67 +176,12 @@ void LlamaWriter::declareDenseMlp(StringRef size) {
        << bias << '\n';
 }
 
-void LlamaWriter::writeFeedForwards() {
-  StringRef takes = "[T](m: [B, T, D]) -> [B, T, D] {\n";
-  os << "block Dense" << takes;
-  declareDenseMlp("Z");
-  os << "return " << denseMlpOf("m") << "\n}\n\nblock Routed" << takes;
-  writeExperts();
-  writeRouting("m");
-  os << "return " << mlpOf("m") << "\n}\n\n";
-}
-
-void LlamaWriter::writeExperts() {
-  os << "linear " << routerOf(*kind.experts) << ": D -> X"
-     << (kind.experts->isGptOss ? " bias" : "") << "\nstack " << kind.experts->name
-     << ".experts: X of Expert\n";
-  if (!kind.experts->correction.empty())
-    os << "param " << kind.experts->name << "." << kind.experts->correction << ": [X]\n";
-  if (!sharedHidden)
-    return;
-  if (kind.experts->isGranite) {
-    os << "linear shared_mlp.gate, shared_mlp.up: D -> I"
-       << (writer.ofLlamaCpp() ? "" : " = split(\"shared_mlp.input_linear\", gate up)")
-       << "\nlinear shared_mlp.output_linear: I -> D\n";
-    return;
-  }
-  std::string path = (kind.experts->name + "." + kind.experts->shared).str();
-  if (kind.experts->isSharedWeighted)
-    os << "linear " << path << "_gate: D -> U\n";
-  os << "linear " << path << ".gate_proj, " << path << ".up_proj: D -> I\nlinear " << path
-     << ".down_proj: I -> D\n";
-}
-
-/// What the expert of all rows makes of `x`.
-static std::string sharedOf(Config &config, const LlamaKind &kind, StringRef act, StringRef x) {
-  std::string path = (kind.experts->name + "." + kind.experts->shared).str(),
-              of = "(" + x.str() + ")";
-  if (kind.experts->isGranite)
-    return "shared_mlp.output_linear(" + activation(config, act, kind.act, "shared_mlp.gate" + of) +
-           " * shared_mlp.up" + of + ")";
-  return (kind.experts->isSharedWeighted ? "sum(U, sigmoid(" + path + "_gate" + of + ")) * " : "") +
-         path + ".down_proj(" + activation(config, act, kind.act, path + ".gate_proj" + of) +
-         " * " + path + ".up_proj" + of + ")";
-}
-
 /// The activation with learnt slopes, of `x`, whose lines it writes.
 static std::string xielu(raw_ostream &os, const std::string &x) {
   os << "param mlp.act_fn.alpha_p, mlp.act_fn.alpha_n: [N]\nlet u = " << x
      << "\nlet rise = log(1 + exp(sum(N, mlp.act_fn.alpha_p)))\nlet fall = 0.5 + log(1 + "
         "exp(sum(N, mlp.act_fn.alpha_n)))\n";
   return "0.5 * u + (if u > 0 then rise * u * u else fall * (exp(min(u, -1e-6)) - 1 - u))";
-}
-
-std::string LlamaWriter::mlpOf(StringRef x) {
-  if (experts) {
-    std::string routed =
-        ("route(" + kind.experts->name + ".experts, " + x + ", places, weights)").str();
-    if (!sharedHidden)
-      return routed;
-    std::string sum = routed + " + " + sharedOf(config, kind, act, x);
-    return residualScale == 1 ? sum : "(" + sum + ")";
-  }
-  return denseMlpOf(x);
 }
 
 std::string LlamaWriter::denseMlpOf(StringRef x) {
@@ -258,46 +198,6 @@ std::string LlamaWriter::denseMlpOf(StringRef x) {
   if (is(SubNorms))
     inner = norms.of("mlp.ffn_sub_norm", inner);
   return ("mlp." + kind.down + "(" + inner + ")").str();
-}
-
-/// One of the experts that a row is routed to.
-void LlamaWriter::writeExpert() {
-  if (kind.experts->isGptOss)
-    return writeGptOssExpert();
-  StringRef gate = kind.experts->gate, up = kind.experts->up, down = kind.experts->down;
-  if (writer.ofLlamaCpp())
-    gate = "gate", up = "up", down = "down";
-  StringRef packed = writer.ofLlamaCpp()       ? ""
-                     : kind.experts->isGranite ? "input_linear"
-                     : writer.folder.has(prefix + "layers.0." + kind.experts->name.str() +
-                                         ".experts.0.gate_up_proj.weight")
-                         ? "gate_up_proj"
-                         : "";
-  os << "block Expert(x: [D]) -> [D] {\nlinear " << gate << ", " << up << ": D -> F";
-  if (!packed.empty())
-    os << " = split(\"" << packed << "\", " << gate << " " << up << ")";
-  os << "\nlinear " << down << ": F -> D\nreturn " << down << "("
-     << activation(config, act, kind.act, (gate + "(x)").str()) << " * " << up << "(x))\n}\n\n";
-}
-
-void LlamaWriter::writeGptOssExpert() {
-  // Float matrices are [in, out], those of MXFP4 are [out, in]. The shape of a square matrix does
-  // not tell which, but `quantization_config` does.
-  auto shape = writer.folder.shapes.find(prefix + "layers.0.mlp.experts.0.gate_up_proj.weight");
-  bool isTransposed = shape != writer.folder.shapes.end() && shape->second.size() == 2 &&
-                      shape->second[0] == width &&
-                      (shape->second[1] != width || !config.has("quantization_config"));
-  double limit = config.number("swiglu_limit", 7);
-  StringRef suffix = isTransposed ? " @conv1d" : "";
-  StringRef down = writer.ofLlamaCpp() ? "down" : "down_proj";
-  os << "block Expert(x: [D]) -> [D] {\nlinear gate, up: D -> F bias";
-  if (!writer.ofLlamaCpp())
-    os << " = split(\"gate_up_proj.{weight|bias}\", f gate up)" << suffix;
-  os << "\nlinear " << down << ": F -> D bias" << (isTransposed ? " = \"down_proj\" @conv1d" : "")
-     << "\nlet g = min(gate(x), " << numberText(limit) << ")\nreturn " << down
-     << "(g * sigmoid(1.702 * "
-     << "g) * (clamp(up(x), " << numberText(-limit) << ", " << numberText(limit)
-     << ") + 1))\n}\n\n";
 }
 
 std::string LlamaWriter::turnedByLayer(StringRef name, const std::string &made) {
@@ -333,6 +233,8 @@ void LlamaWriter::writeTurned(StringRef name, const std::string &map, StringRef 
 }
 
 void LlamaWriter::declareAttention() {
+  if (latent.ofKeys)
+    return declareLatent();
   writeHeadNorms();
   writeProjections();
   if (is(Sinks))
@@ -341,6 +243,8 @@ void LlamaWriter::declareAttention() {
 }
 
 std::string LlamaWriter::attended(StringRef n) {
+  if (latent.ofKeys)
+    return attendedLatent(n);
   auto map = [&](StringRef name) {
     return ("self_attn." + name + (is(Packed) ? "(" : "_proj(") + n + ")").str();
   };
@@ -409,37 +313,6 @@ std::string LlamaWriter::writeMlpInput() {
     return "y";
   os << "let m = " << norms.of(places.beforeMlp, "y") << '\n';
   return "m";
-}
-
-void LlamaWriter::writeRouting(StringRef m) {
-  bool sharesSum =
-      kind.experts->sharesSum || config.flag("norm_topk_prob", kind.experts->sharesOtherwise);
-  if (!kind.experts->correction.empty()) {
-    os << "let chances = sigmoid(" << routerOf(*kind.experts) << "(" << m
-       << "))\nlet best, places = topk(X, chances + " << kind.experts->name << "."
-       << kind.experts->correction
-       << ", A)\nlet picked = pick(chances, X at places)\nlet weights = "
-       << (sharesSum ? "picked / sum(A, picked)" : "picked")
-       << (routedScale == 1 ? "" : " * " + numberText(routedScale)) << '\n';
-    return;
-  }
-  if (sharesSum) // a softmax over all, made to sum up to 1, is one over the chosen
-    os << "let s, places = topk(X, " << routerOf(*kind.experts) << "(" << m
-       << "), A)\nlet weights = softmax(A, s)\n";
-  else
-    os << "let weights, places = topk(X, softmax(X, " << routerOf(*kind.experts) << "(" << m
-       << ")), A)\n";
-}
-
-std::string LlamaWriter::withDeepRows(const std::string &made) const {
-  if (!eyes || !eyes->deep)
-    return made;
-  os << "let z = " << made << '\n';
-  std::string text;
-  for (int64_t layer = 0; layer < eyes->deep; ++layer)
-    text += "if deep" + std::to_string(layer) + " then z + pick(more, DR at " +
-            std::to_string(layer) + ") else ";
-  return "(" + text + "z)";
 }
 
 void LlamaWriter::writeLayer() {

@@ -20,6 +20,17 @@ std::string LlamaWriter::pictureParameters() const {
   return names + (eyes && eyes->isWhole ? ", since: i32[B, T], until: i32[B, T]" : "");
 }
 
+std::string LlamaWriter::withDeepRows(const std::string &made) const {
+  if (!eyes || !eyes->deep)
+    return made;
+  os << "let z = " << made << '\n';
+  std::string text;
+  for (int64_t layer = 0; layer < eyes->deep; ++layer)
+    text += "if deep" + std::to_string(layer) + " then z + pick(more, DR at " +
+            std::to_string(layer) + ") else ";
+  return "(" + text + "z)";
+}
+
 void LlamaWriter::writeTextBlocks(StringRef given) {
   os << "block Text[T](x: [B, T, D]" << pictureParameters() << mixer.results()
      << ", kv: cache) -> [B, T, V]" << mixer.resultTypes() << " {\nlet y" << mixer.names("next_")

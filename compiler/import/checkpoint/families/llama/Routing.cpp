@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Mixtures of experts in the layers of decoders in Llama's form: which experts a row is given to,
+// and with which weights.
+//
+//   Fedus et al. 2021, "Switch Transformers"; Jiang et al. 2024, "Mixtral of Experts"
+//   DeepSeek-AI 2024, "DeepSeek-V2", section 2.1.2; "DeepSeek-V3 Technical Report", equations 12-16
+#include "compiler/import/checkpoint/families/llama/Llama.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace attn::importer {
+
+/// The map that scores experts.
+static std::string routerOf(const LlamaExperts &experts) {
+  return (experts.name + "." + experts.router).str();
+}
+
+/// What their chances are corrected by.
+static std::string correctionOf(const LlamaExperts &experts) {
+  return (experts.name + "." + experts.correction).str();
+}
+
+/// Whether that is a matrix of one row.
+static bool isOneRow(const FamilyWriter &writer, const LlamaExperts &experts) {
+  return experts.isCorrectionOneRow && !writer.ofLlamaCpp();
+}
+
+void LlamaWriter::writeRouting(StringRef m) {
+  const LlamaExperts &own = *kind.experts;
+  bool sharesSum = own.sharesSum ||
+                   (!own.groupsByBest && config.flag("norm_topk_prob", own.sharesOtherwise)),
+       isCorrected = !own.correction.empty(), isSoftmax = !isCorrected || own.areChancesShared;
+  std::string scores = (routerOf(own) + "(" + m + ")").str(),
+              scale = routedScale == 1 ? "" : " * " + numberText(routedScale);
+  if (!isCorrected && expertGroups == 1 && sharesSum) {
+    // A softmax over all, made to sum up to 1, is one over the chosen.
+    os << "let s, places = topk(X, " << scores << ", A)\nlet weights = softmax(A, s)" << scale
+       << '\n';
+    return;
+  }
+  if (!isCorrected && expertGroups == 1 && scale.empty()) {
+    os << "let weights, places = topk(X, softmax(X, " << scores << "), A)\n";
+    return;
+  }
+  os << "let chances = " << (isSoftmax ? "softmax(X, " : "sigmoid(") << scores << ")\n";
+  std::string ranked = "chances";
+  if (isCorrected)
+    ranked +=
+        " + " + (isOneRow(writer, own) ? "sum(J, " + correctionOf(own) + ")" : correctionOf(own));
+  if (expertGroups > 1)
+    ranked = writeGroups(ranked);
+  std::string sum = "sum(A, picked)";
+  double least = own.leastKey.empty() ? 0 : config.number(own.leastKey).value_or(1e-12);
+  if (least > 0)
+    sum = "max(" + sum + ", " + numberText(least) + ")";
+  os << "let best, places = topk(X, " << ranked
+     << ", A)\nlet picked = pick(chances, X at places)\nlet weights = "
+     << (sharesSum ? "picked / " + sum : "picked") << scale << '\n';
+}
+
+std::string LlamaWriter::writeGroups(StringRef ranked) {
+  os << "let grouped = split(" << ranked << ", \"b t (o ox) -> b t o ox\")\n";
+  if (kind.experts->groupsByBest)
+    os << "let of_group = max(OX, grouped)\n";
+  else
+    os << "let of_best, best_two = topk(OX, grouped, OB)\nlet of_group = sum(OB, of_best)\n";
+  os << "let of_chosen, chosen_groups = topk(O, of_group, OA)\n"
+     << "let counting = if of_group >= last(OA, of_chosen) then grouped else -1e30\n";
+  return "relabel(split(counting, \"b t o ox -> b t (o ox)\"), O*OX as X)";
+}
+
+void LlamaWriter::writeFeedForwards() {
+  StringRef takes = "[T](m: [B, T, D]) -> [B, T, D] {\n";
+  os << "block Dense" << takes;
+  declareDenseMlp("Z");
+  os << "return " << denseMlpOf("m") << "\n}\n\nblock Routed" << takes;
+  writeExperts();
+  writeRouting("m");
+  os << "return " << mlpOf("m") << "\n}\n\n";
+}
+
+void LlamaWriter::writeExperts() {
+  os << "linear " << routerOf(*kind.experts) << ": D -> X"
+     << (kind.experts->isGptOss ? " bias" : "") << "\nstack " << kind.experts->name
+     << ".experts: X of Expert\n";
+  if (!kind.experts->correction.empty())
+    os << (isOneRow(writer, *kind.experts) ? "dim J = 1\n" : "") << "param "
+       << correctionOf(*kind.experts)
+       << (isOneRow(writer, *kind.experts) ? ": [J, X]\n" : ": [X]\n");
+  if (!sharedHidden)
+    return;
+  if (kind.experts->isGranite) {
+    os << "linear shared_mlp.gate, shared_mlp.up: D -> I"
+       << (writer.ofLlamaCpp() ? "" : " = split(\"shared_mlp.input_linear\", gate up)")
+       << "\nlinear shared_mlp.output_linear: I -> D\n";
+    return;
+  }
+  std::string path = (kind.experts->name + "." + kind.experts->shared).str();
+  if (kind.experts->isSharedWeighted)
+    os << "linear " << path << "_gate: D -> U\n";
+  StringRef bias = hasMlpBias ? " bias" : "";
+  os << "linear " << path << ".gate_proj, " << path << ".up_proj: D -> I" << bias << "\nlinear "
+     << path << ".down_proj: I -> D" << bias << '\n';
+}
+
+/// What the expert of all rows makes of `x`.
+static std::string sharedOf(Config &config, const LlamaKind &kind, StringRef act, StringRef x) {
+  std::string path = (kind.experts->name + "." + kind.experts->shared).str(),
+              of = "(" + x.str() + ")";
+  if (kind.experts->isGranite)
+    return "shared_mlp.output_linear(" + activation(config, act, kind.act, "shared_mlp.gate" + of) +
+           " * shared_mlp.up" + of + ")";
+  return (kind.experts->isSharedWeighted ? "sum(U, sigmoid(" + path + "_gate" + of + ")) * " : "") +
+         path + ".down_proj(" + activation(config, act, kind.act, path + ".gate_proj" + of) +
+         " * " + path + ".up_proj" + of + ")";
+}
+
+std::string LlamaWriter::mlpOf(StringRef x) {
+  if (experts) {
+    std::string routed =
+        ("route(" + kind.experts->name + ".experts, " + x + ", places, weights)").str();
+    if (!sharedHidden)
+      return routed;
+    std::string sum = routed + " + " + sharedOf(config, kind, act, x);
+    return residualScale == 1 ? sum : "(" + sum + ")";
+  }
+  return denseMlpOf(x);
+}
+
+/// One of the experts that a row is routed to.
+void LlamaWriter::writeExpert() {
+  if (kind.experts->isGptOss)
+    return writeGptOssExpert();
+  StringRef gate = kind.experts->gate, up = kind.experts->up, down = kind.experts->down;
+  if (writer.ofLlamaCpp())
+    gate = "gate", up = "up", down = "down";
+  auto firstRouted = llvm::find(isRouted, true) - isRouted.begin(); // 0 where all have experts
+  StringRef packed =
+      writer.ofLlamaCpp()       ? ""
+      : kind.experts->isGranite ? "input_linear"
+      : writer.folder.has(prefix + "layers." + std::to_string(firstRouted) + "." +
+                          kind.experts->name.str() + ".experts.0.gate_up_proj.weight")
+          ? "gate_up_proj"
+          : "";
+  os << "block Expert(x: [D]) -> [D] {\nlinear " << gate << ", " << up << ": D -> F";
+  if (!packed.empty())
+    os << " = split(\"" << packed << "\", " << gate << " " << up << ")";
+  os << "\nlinear " << down << ": F -> D\nreturn " << down << "("
+     << activation(config, act, kind.act, (gate + "(x)").str()) << " * " << up << "(x))\n}\n\n";
+}
+
+void LlamaWriter::writeGptOssExpert() {
+  // Float matrices are [in, out], those of MXFP4 are [out, in]. The shape of a square matrix does
+  // not tell which, but `quantization_config` does.
+  auto shape = writer.folder.shapes.find(prefix + "layers.0.mlp.experts.0.gate_up_proj.weight");
+  bool isTransposed = shape != writer.folder.shapes.end() && shape->second.size() == 2 &&
+                      shape->second[0] == width &&
+                      (shape->second[1] != width || !config.has("quantization_config"));
+  double limit = config.number("swiglu_limit", 7);
+  StringRef suffix = isTransposed ? " @conv1d" : "";
+  StringRef down = writer.ofLlamaCpp() ? "down" : "down_proj";
+  os << "block Expert(x: [D]) -> [D] {\nlinear gate, up: D -> F bias";
+  if (!writer.ofLlamaCpp())
+    os << " = split(\"gate_up_proj.{weight|bias}\", f gate up)" << suffix;
+  os << "\nlinear " << down << ": F -> D bias" << (isTransposed ? " = \"down_proj\" @conv1d" : "")
+     << "\nlet g = min(gate(x), " << numberText(limit) << ")\nreturn " << down
+     << "(g * sigmoid(1.702 * "
+     << "g) * (clamp(up(x), " << numberText(-limit) << ", " << numberText(limit)
+     << ") + 1))\n}\n\n";
+}
+
+} // namespace attn::importer
