@@ -60,6 +60,7 @@ FACTS = {
     "deepseek_v2": dict(biases=(OF, OF, "mlp_bias")),
     **{name: {} for name in ("deepseek_v3", "kimi_k2", "glm4_moe_lite", "youtu", "mistral4")},
     "minicpm3": dict(biases=(OF, OF, "mlp_bias")),
+    "phimoe": dict(norm="layer", biases=(OF, OF, False)),
     "dots1": dict(head_norm="each", biases=(OF, OF, False)),
     "solar_open": dict(biases=(OF, False, False)),
     "exaone_moe": dict(head_norm="each"),
@@ -157,7 +158,7 @@ def decoder_shapes(c):
             shapes.update({p + "mlp.act_fn.alpha_p": (1,), p + "mlp.act_fn.alpha_n": (1,)})
     add_norm("model." + facts["last"], d)
     if not c["tie_word_embeddings"]:
-        add("lm_head", c["vocab_size"], d, bias=c["model_type"] == "phi" or bool(c["model_type"] == "ernie4_5_moe" and c.get("use_bias")))
+        add("lm_head", c["vocab_size"], d, bias=c["model_type"] == "phi" or bool(c.get({"ernie4_5_moe": "use_bias"}.get(c["model_type"], "lm_head_bias"))))
     return shapes
 
 
@@ -265,6 +266,7 @@ SPARSE = {"hunyuan_v1_moe": ("mlp", "gate.wg", GATED), "minimax_m2": ("block_spa
 CORRECTED = {"minimax_m2": "e_score_correction_bias", "glm4_moe": "gate.e_score_correction_bias"}
 SHARED = {"hunyuan_v1_moe": "shared_mlp", "glm4_moe": "shared_experts"}
 # Those that are called as DeepSeek's, and what chances are corrected by; nothing where they are not.
+SPARSE["phimoe"] = ("block_sparse_moe", "gate", ("w1", "w3", "w2"))
 for _name, _correction in {"deepseek_v2": None, "mistral4": None, "exaone_moe": "e_score_correction_bias",
                            "ernie4_5_moe": "moe_statics.e_score_correction_bias",
                            **dict.fromkeys(("deepseek_v3", "kimi_k2", "glm4_moe_lite", "dots1", "solar_open"), "gate.e_score_correction_bias")}.items():
@@ -295,11 +297,27 @@ def sparse(c, w, p, x, act):
     order = np.argsort(-ranked, -1)[..., :np.ravel(count)[0]]
     kept = np.zeros_like(chances)
     np.put_along_axis(kept, order, np.take_along_axis(chances, order, -1), -1)
+    if c["model_type"] == "phimoe":
+        return sparse_mixer(c, scores, [f"{p}{moe}.experts.{e}" for e in range(chances.shape[-1])], lambda own: linear(
+            act(linear(x, w, f"{own}.{gate}")) * linear(x, w, f"{own}.{up}"), w, f"{own}.{down}"))
     is_shared = c["model_type"] != "deepseek_v2" and c.get("norm_topk_prob", True)
     kept *= c.get("routed_scaling_factor", 1) / (kept.sum(-1, keepdims=True) if is_shared else 1)
     of = lambda own: linear(act(linear(x, w, f"{own}.{gate}")) * linear(x, w, f"{own}.{up}"), w, f"{own}.{down}")
     total = sum(kept[..., e:e + 1] * of(f"{p}{moe}.experts.{e}") for e in range(chances.shape[-1]))
     return total + of(f"{p}{moe}.{SHARED[c['model_type']]}") if c["model_type"] in SHARED else total
+
+
+def sparse_mixer(c, scores, names, of):
+    """Liu et al. 2024: the best expert weighs its share among those whose scores are near its own, the second the same without the best."""
+    total, left = 0, scores.copy()
+    for _ in range(2):
+        place = left.argmax(-1)
+        most = np.take_along_axis(left, place[..., None], -1)
+        is_near = (most - left) / np.maximum(abs(scores), most) <= 2 * c["router_jitter_noise"]
+        share = np.take_along_axis(softmax(np.where(is_near, left, -np.inf)), place[..., None], -1)
+        total = total + sum(np.where(place[..., None] == e, share, 0) * of(name) for e, name in enumerate(names))
+        np.put_along_axis(left, place[..., None], -np.inf, -1)
+    return total
 
 
 def granite_experts(c, w, p, x, act):

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small folders of families with latent keys and values, and of others whose experts stand in groups or are corrected: for make.py, in its form."""
+from llama4 import llama4_shapes
+
 LATENT = dict(num_key_value_heads=6, kv_lora_rank=20, qk_nope_head_dim=10, qk_rope_head_dim=8, v_head_dim=14, tie_word_embeddings=False)
 GROUPED = dict(n_routed_experts=8, n_shared_experts=2, num_experts_per_tok=3, moe_intermediate_size=24, first_k_dense_replace=1, n_group=4,
                topk_group=2, routed_scaling_factor=1.7)
+LLAMA4 = dict(head_dim=12, num_local_experts=5, num_experts_per_tok=1, intermediate_size_mlp=56, attention_chunk_size=8, attn_scale=0.3,
+              floor_scale=4, attn_temperature_tuning=True, attention_bias=False)
 
 
 def latent_folders(relative, near):
@@ -25,6 +29,12 @@ def latent_folders(relative, near):
         "mistral4": relative("mistral4", "Mistral4", **LATENT, **GROUPED, q_lora_rank=28, norm_topk_prob=True, rope_parameters=dict(
             rope_type="yarn", rope_theta=1000.0, factor=4.0, original_max_position_embeddings=8, beta_fast=8.0, beta_slow=1.0, mscale=1.0,
             mscale_all_dim=1.0, llama_4_scaling_beta=0.1)),
+        "llama4": ({**relative("llama4_text", "Llama4", **LLAMA4, no_rope_layer_interval=3, interleave_moe_layer_step=2)[0]}, llama4_shapes, {}),
+        "llama4-all": ({**relative("llama4_text", "Llama4", **LLAMA4, no_rope_layers=[1, 1, 0, 1], use_qk_norm=False, rope_scaling=dict(
+            rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=1.0, original_max_position_embeddings=16))[0]},
+                       llama4_shapes, {}),
+        "phimoe": relative("phimoe", "PhiMoE", attention_bias=True, lm_head_bias=True, num_local_experts=5, num_experts_per_tok=2,
+                           router_jitter_noise=0.2, input_jitter_noise=0.0, sliding_window=None),
         "dots1": relative("dots1", "Dots1", head_dim=12, attention_bias=False, norm_topk_prob=True, sliding_window=None, **GROUPED),
         "solar-open": relative("solar_open", "SolarOpen", head_dim=12, attention_bias=False, norm_topk_prob=True, **{
             **GROUPED, "first_k_dense_replace": 0}),

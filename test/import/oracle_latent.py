@@ -23,6 +23,10 @@ def latent_families(llama, near, decoder):
         "mistral4": ("Mistral4ForCausalLM", {**latent, **grouped, "first_k_dense_replace": 1, "rope_parameters": {
             **YARN, "mscale": 1.0, "mscale_all_dim": 1.0, "original_max_position_embeddings": 4, "llama_4_scaling_beta": 0.1,
             "partial_rotary_factor": 8 / 18}}, decoder),
+        "llama4_text": ("Llama4ForCausalLM", {**llama, "num_hidden_layers": 4, "head_dim": 8, "num_local_experts": 4, "intermediate_size_mlp": 40,
+                                              "attention_chunk_size": 5, "floor_scale": 4, "interleave_moe_layer_step": 2}, decoder),
+        "phimoe": ("PhimoeForCausalLM", {**llama, "num_local_experts": 5, "num_experts_per_tok": 2, "router_jitter_noise": 0.2,
+                                         "attention_bias": True, "lm_head_bias": True}, decoder),
         "dots1": ("Dots1ForCausalLM", {**llama, **grouped, "head_dim": 8, "first_k_dense_replace": 1, "sliding_window": 5, "layer_types": [
             "full_attention", "sliding_attention"]}, decoder),
         "solar_open": ("SolarOpenForCausalLM", {**llama, **grouped, "head_dim": 8}, decoder),

@@ -3,7 +3,8 @@
 Of those in ROUNDED no more is known than billions: their config was written from memory, and their parameters were counted from it."""
 from decoders import decoder_shapes
 from gpts import gpt_shapes
-from published_latent import latent_decoders
+from llama4 import llama4_shapes
+from published_latent import latent_decoders, llama4_decoders
 
 
 def config(model_type, architecture, width, layers, heads, groups, hidden, vocabulary, positions, **more):
@@ -224,6 +225,8 @@ PUBLISHED_DECODERS |= {model: (config, gpt_shapes, count) for model, (config, co
 ROUNDED = {"Qwen/Qwen3.5-27B, the language model": 27, "Qwen/Qwen3.5-35B-A3B, the language model": 35, "zai-org/GLM-4.5-Air": 106,
            "JetBrains/Mellum2-12B-A2.5B-Base": 12, "allenai/FlexOlmo-7x7B-1T": 33, "swiss-ai/Apertus-8B-2509": 8, "facebook/cwm": 32,
            "inceptionai/Jais-2-8B-Chat": 8, "adept/persimmon-8b-base": 9.3}
-ROUNDED |= LATENT_ROUNDED
+LLAMA4, LLAMA4_ROUNDED = llama4_decoders(config)
+PUBLISHED_DECODERS |= {model: (config, llama4_shapes, count) for model, (config, count) in LLAMA4.items()}
+ROUNDED |= LATENT_ROUNDED | LLAMA4_ROUNDED
 for model, billions in ROUNDED.items():
     assert abs(PUBLISHED_DECODERS[model][2] / 1e9 / billions - 1) < 0.02, model

@@ -3,6 +3,21 @@
 published_decoders.py, in its form. Layers that guess tokens ahead are not counted."""
 
 
+def llama4_decoders(config):
+    def of(experts, layers, **more):
+        return config("llama4_text", "Llama4", 5120, layers, 40, 8, 8192, 202048, 10485760, attention_bias=False, attention_chunk_size=8192,
+                      attention_dropout=0.0, for_llm_compression=False, head_dim=128, intermediate_size_mlp=16384, no_rope_layers=[],
+                      num_experts_per_tok=1, num_local_experts=experts, output_router_logits=False, rms_norm_eps=1e-5, rope_theta=500000.0,
+                      router_aux_loss_coef=0.001, router_jitter_noise=0.0, **more)
+
+    scout = of(16, 48, interleave_moe_layer_step=1, use_qk_norm=True, rope_scaling=dict(
+        factor=16.0, high_freq_factor=1.0, low_freq_factor=1.0, original_max_position_embeddings=8192, rope_type="llama3"))
+    maverick = of(128, 48, interleave_moe_layer_step=2, use_qk_norm=False, rope_scaling=None)
+    return ({"meta-llama/Llama-4-Scout-17B-16E, the language model": (scout, 107769861120),
+             "meta-llama/Llama-4-Maverick-17B-128E, the language model": (maverick, 400711848960)},
+            {"meta-llama/Llama-4-Scout-17B-16E, the language model": 109, "meta-llama/Llama-4-Maverick-17B-128E, the language model": 400})
+
+
 def latent_decoders(config):
     stretched = dict(beta_fast=32, beta_slow=1, original_max_position_embeddings=4096, type="yarn")
     deepseek = dict(attention_bias=False, attention_dropout=0.0, aux_loss_alpha=0.001, ep_size=1, kv_lora_rank=512, moe_layer_freq=1, pretraining_tp=1,

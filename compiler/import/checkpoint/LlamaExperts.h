@@ -10,6 +10,12 @@ namespace attn::importer {
 /// Mixtral's.
 inline constexpr LlamaExperts mixtralExperts = {
     "block_sparse_moe", "w1", "w3", "w2", "num_local_experts", "intermediate_size", true};
+/// Phi-3.5 MoE's, of which a row has two.
+inline constexpr LlamaExperts phiExperts = [] {
+  LlamaExperts experts = mixtralExperts;
+  experts.isSparseMixer = true;
+  return experts;
+}();
 /// Qwen 3's, which others have, too.
 inline constexpr LlamaExperts qwenExperts = {
     "mlp", "gate_proj", "up_proj", "down_proj", "num_experts", "moe_intermediate_size", false};

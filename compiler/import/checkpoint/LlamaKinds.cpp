@@ -7,7 +7,7 @@
 //   Yang et al. 2024, "Qwen2 Technical Report"; Yang et al. 2025, "Qwen3 Technical Report"
 //   Qwen Team 2025, "Qwen3-Next"; Qwen Team 2026, "Qwen3.5"
 //   Gemma Team 2024, "Gemma", "Gemma 2"; 2025, "Gemma 3"
-//   Abdin et al. 2024, "Phi-3 Technical Report"
+//   Abdin et al. 2024, "Phi-3 Technical Report"; Liu et al. 2024, "GRIN: GRadient-INformed MoE"
 //   Jiang et al. 2024, "Mixtral of Experts"
 //   OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model Card"
 //   Bakouch et al. 2025, "SmolLM3: smol, multilingual, long-context reasoner"
@@ -15,6 +15,8 @@
 //   Groeneveld et al. 2024, "OLMo"; OLMo Team 2024, "2 OLMo 2 Furious"; 2025, "Olmo 3"
 //   Granite Team 2024, "Granite 3.0 Language Models"
 //   LG AI Research 2025, "EXAONE 4.0"; Baidu 2025, "ERNIE 4.5 Technical Report"
+//   rednote-hilab 2025, "dots.llm1 Technical Report"; Upstage 2026, "Solar Open"; LG AI Research
+//   2026, "K-EXAONE"
 //   Team GLM 2024, "ChatGLM: A Family of Large Language Models"; 2025, "GLM-4.5"
 //   Lozhkov et al. 2024, "StarCoder 2 and The Stack v2"
 //   Bellagente et al. 2024, "Stable LM 2 1.6B Technical Report"
@@ -419,6 +421,14 @@ static std::vector<LlamaKind> laterKinds() {
           .withWindow(1024, 1)
           .withHeadNorms(Heads::Each)
           .withBiases(ifAsked, ifAsked),
+      LlamaKind("phimoe")
+          .with(OptionalWindow)
+          .withExperts(phiExperts)
+          .withAngles(1000000)
+          .withHeads(0, 8)
+          .withNorms(Norm::Layer, 1e-5, "rms_norm_eps")
+          .withBiases(ifAsked, ifAsked)
+          .withHeadBias({"lm_head_bias"}),
       glm45(),
       solarOpen(),
       dots1(),

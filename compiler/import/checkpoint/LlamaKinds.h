@@ -120,7 +120,8 @@ struct LlamaExperts {
   bool groupsByBest = false;       ///< a group counts as its best expert does, else as its best two
   bool areChancesShared = false;   ///< a softmax, though they are corrected
   bool isCorrectionOneRow = false; ///< a matrix of one row
-  llvm::StringRef leastKey = "";   ///< the least that weights are divided by; empty: any
+  bool isSparseMixer = false; ///< an expert's weight is its share among those whose scores are near
+  llvm::StringRef leastKey = ""; ///< the least that weights are divided by; empty: any
   /// Which layers have experts: each so many, up to one that is said; empty: no key says a last.
   llvm::StringRef stepKey = "decoder_sparse_step", lastKey = "";
 };

@@ -102,6 +102,9 @@ void RopeReader::readScaling(Config &inner, Rotation &own) {
   };
   if (type == "linear") {
     own.scaling = ", factor = " + factor("factor");
+  } else if (type == "llama3" && inner.number("low_freq_factor") &&
+             inner.number("low_freq_factor") == inner.number("high_freq_factor")) {
+    readSteps(inner, own);
   } else if (type == "llama3") {
     int64_t original = originalOf(inner);
     own.scaling = ", factor = " + factor("factor") +
@@ -121,6 +124,19 @@ void RopeReader::readScaling(Config &inner, Rotation &own) {
                  "`default`, `linear`, `llama3`, `dynamic`, `longrope` or `yarn`",
                  "write the angles as a `table` and give them to `rotary(x, half, angles = …)`");
   }
+}
+
+void RopeReader::readSteps(Config &from, Rotation &own) {
+  double turns = double(originalOf(from)) / (2 * M_PI) / from.number("low_freq_factor").value_or(1),
+         factor = from.number("factor").value_or(0);
+  if (!(factor > 0))
+    from.refuse("factor", "a number above 0, for the type `llama3`");
+  int64_t pair = 0; // the first that turns less than once in that length
+  while (pair < own.turned / 2 &&
+         std::pow(own.base, -2 * double(pair) / double(own.turned)) * turns >= 1)
+    ++pair;
+  own.rule = "Llama 3's rule without a transition";
+  own.slowing = "if p < " + std::to_string(pair) + " then 1 else 1 / " + numberText(factor);
 }
 
 void RopeReader::readYarn(Config &from, Rotation &own) {
@@ -182,6 +198,11 @@ void RopeReader::readLongRope(Config &from, Rotation &own) {
   own.strength =
       factor > 1 ? std::sqrt(1 + std::log(factor) / std::log(double(own.shortLength))) : 1;
   own.strength = from.number("attention_factor").value_or(own.strength);
+  // Phi-3.5 MoE's, which stand for it.
+  std::optional<double> ofShort = from.number("short_mscale"), ofLong = from.number("long_mscale");
+  if (ofShort && ofLong && *ofShort != *ofLong)
+    from.refuse("long_mscale", "`short_mscale`, " + numberText(*ofShort) + ", for long texts, too");
+  own.strength = ofShort.value_or(own.strength);
   own.rule = "LongRoPE";
   own.slowing = "1 / (if C > " + std::to_string(own.shortLength) + " then (" +
                 chosenOf(longFactors) + ") else (" + chosenOf(shortFactors) + "))";

@@ -65,6 +65,8 @@ private:
   bool isOriginalBeside() const;
   /// The rule of the angles, by its type.
   void readScaling(Config &inner, Rotation &own);
+  /// Llama 3's rule where its two factors are one: pairs are slow or they are not, as in Llama 4.
+  void readSteps(Config &from, Rotation &own);
   /// YaRN's rule (Peng et al. 2023, "YaRN: Efficient Context Window Extension of Large Language
   /// Models"), of the values in `from`.
   void readYarn(Config &from, Rotation &own);

@@ -189,6 +189,7 @@ private:
   void writeRouting(llvm::StringRef m);
   /// The result of a layer, with the rows that pictures give it, where it is one of the first.
   std::string withDeepRows(const std::string &made) const;
+  void writeSparseMixer(llvm::StringRef scores);
   /// Leaves out experts of groups that are not chosen, of what `ranked` says.
   std::string writeGroups(llvm::StringRef ranked);
   /// What is added to the residual stream.

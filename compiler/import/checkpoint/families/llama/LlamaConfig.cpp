@@ -201,7 +201,7 @@ void LlamaConfig::readExpertGroups() {
     config.refuse("n_group", "groups of two experts at least");
   if (chosenGroups > expertGroups)
     config.refuse("topk_group", "at most " + Twine(expertGroups) + ", the number of groups");
-  else if (chosen > chosenGroups * each)
+  else if (chosen > chosenGroups * each && !kind.experts->groupsByBest) // else others weigh 0
     config.refuse(kind.experts->chosenKey, "at most " + Twine(chosenGroups * each) +
                                                ", the experts of `topk_group` of `n_group` groups");
   if (chosenGroups >= expertGroups)

@@ -34,6 +34,8 @@ void LlamaWriter::writeRouting(StringRef m) {
        isCorrected = !own.correction.empty(), isSoftmax = !isCorrected || own.areChancesShared;
   std::string scores = (routerOf(own) + "(" + m + ")").str(),
               scale = routedScale == 1 ? "" : " * " + numberText(routedScale);
+  if (own.isSparseMixer)
+    return writeSparseMixer(scores);
   if (!isCorrected && expertGroups == 1 && sharesSum) {
     // A softmax over all, made to sum up to 1, is one over the chosen.
     os << "let s, places = topk(X, " << scores << ", A)\nlet weights = softmax(A, s)" << scale
@@ -51,6 +53,11 @@ void LlamaWriter::writeRouting(StringRef m) {
         " + " + (isOneRow(writer, own) ? "sum(J, " + correctionOf(own) + ")" : correctionOf(own));
   if (expertGroups > 1)
     ranked = writeGroups(ranked);
+  if (own.groupsByBest && expertGroups > 1) { // experts of other groups have a chance of 0
+    os << "let picked, places = topk(X, " << ranked << ", A)\nlet weights = picked" << scale
+       << '\n';
+    return;
+  }
   std::string sum = "sum(A, picked)";
   double least = own.leastKey.empty() ? 0 : config.number(own.leastKey).value_or(1e-12);
   if (least > 0)
@@ -60,6 +67,17 @@ void LlamaWriter::writeRouting(StringRef m) {
      << (sharesSum ? "picked / " + sum : "picked") << scale << '\n';
 }
 
+/// Where one trains, experts are drawn from those whose scores are near the best one's: the weight
+/// of the best is its share among them, and that of the second its share without the best.
+void LlamaWriter::writeSparseMixer(StringRef scores) {
+  if (chosen != 2)
+    config.refuse(kind.experts->chosenKey, "2: the published class of this model takes two");
+  double least = 2 * config.number("router_jitter_noise").value_or(0.01);
+  os << "let s = " << scores << "\nlet best, places = topk(X, s, A)\nlet all = repeat(s, A)\n"
+     << "let weights = 1 / sum(X, if all > best or (best - all) / max(abs(all), best) > "
+     << numberText(least) << " then 0 else exp(all - best))\n";
+}
+
 std::string LlamaWriter::writeGroups(StringRef ranked) {
   os << "let grouped = split(" << ranked << ", \"b t (o ox) -> b t o ox\")\n";
   if (kind.experts->groupsByBest)
@@ -67,7 +85,8 @@ std::string LlamaWriter::writeGroups(StringRef ranked) {
   else
     os << "let of_best, best_two = topk(OX, grouped, OB)\nlet of_group = sum(OB, of_best)\n";
   os << "let of_chosen, chosen_groups = topk(O, of_group, OA)\n"
-     << "let counting = if of_group >= last(OA, of_chosen) then grouped else -1e30\n";
+     << "let counting = if of_group >= last(OA, of_chosen) then grouped else "
+     << (kind.experts->groupsByBest ? "0\n" : "-1e30\n");
   return "relabel(split(counting, \"b t o ox -> b t (o ox)\"), O*OX as X)";
 }
 
