@@ -79,7 +79,7 @@ int64_t sentenceLength(FamilyWriter &writer, int64_t positions);
 /// Notes the prompt that the published library puts in front of texts.
 void notePrompts(FamilyWriter &writer);
 /// A condition of the layer's number that holds for the layers of a list: of a few numbers, behind
-/// one, or of every so many.
+/// one, of every so many or of all but these.
 std::string layersWhere(const std::vector<bool> &holds);
 
 /// How many classes a head has, by the config's labels.

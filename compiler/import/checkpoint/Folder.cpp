@@ -227,11 +227,11 @@ std::string layersWhere(const std::vector<bool> &holds) {
   auto count = static_cast<int64_t>(holds.size());
   for (int64_t period = 2; period <= count / 2 + 1; ++period)
     for (int64_t at = 0; at < period; ++at) {
-      bool isRight = true;
+      int64_t right = 0;
       for (int64_t n = 0; n < count; ++n)
-        isRight &= holds[size_t(n)] == (n % period == at);
-      if (isRight)
-        return "n % " + std::to_string(period) + " == " + std::to_string(at);
+        right += holds[size_t(n)] == (n % period == at);
+      if (right == count || (right == 0 && period > 2)) // or of all others
+        return "n % " + std::to_string(period) + (right ? " == " : " != ") + std::to_string(at);
     }
   int64_t first = llvm::find(holds, !holds[0]) - holds.begin();
   if (std::all_of(holds.begin() + first, holds.end(), [&](bool one) { return one != holds[0]; }))
