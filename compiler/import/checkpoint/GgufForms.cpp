@@ -2,6 +2,7 @@
 //
 // What files of llama.cpp say of encoders of texts and of decoders in GPT's form, as a config.json.
 #include "compiler/import/checkpoint/GgufConfig.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 
@@ -35,8 +36,12 @@ Error GgufConfig::readLatent() {
 
 Error GgufConfig::readMixture(const LlamaExperts &experts) {
   const json::Value *gating = find("expert_gating_func");
-  bool isSoftmax = gating && gating->getAsInteger() == 1;
-  if (kind.architecture == "deepseek2" && (isSoftmax || !gating)) { // DeepSeek V2's
+  // Older files do not say; the chances of the first models are not corrected.
+  bool isCorrected = any_of(folder.shapes, [](const auto &tensor) {
+    return StringRef(tensor.first).ends_with("e_score_correction_bias");
+  });
+  bool isSoftmax = gating ? gating->getAsInteger() == 1 : !isCorrected;
+  if (kind.architecture == "deepseek2" && isSoftmax) { // DeepSeek V2's
     folder.config["model_type"] = "deepseek_v2";
     folder.config["topk_method"] = "group_limited_greedy";
   }

@@ -395,6 +395,16 @@ static std::vector<LlamaKind> laterKinds() {
           .withNorms(Norm::Layer, 1e-5, "layer_norm_eps")
           .withMlp(Mlp::Plain, "relu2")
           .withBiases(unlessAsked, unlessAsked, {"mlp_bias", true}),
+      granite()
+          .as("hyperclovax")
+          .with(LogitsTimes | NormsBehindIfSaid)
+          .withPlaces({"input_layernorm", "post_norm1", "post_attention_layernorm", "post_norm2"}),
+  };
+}
+
+/// With experts, of which a row is given to some.
+static std::vector<LlamaKind> mixtureKinds() {
+  return {
       LlamaKind("flex_olmo")
           .withExperts(olmoExperts)
           .withAngles(500000)
@@ -436,18 +446,14 @@ static std::vector<LlamaKind> laterKinds() {
       ernie45Moe(),
       graniteMoe("granitemoe"),
       graniteMoe("granitemoeshared"),
-      granite()
-          .as("hyperclovax")
-          .with(LogitsTimes | NormsBehindIfSaid)
-          .withPlaces({"input_layernorm", "post_norm1", "post_attention_layernorm", "post_norm2"}),
   };
 }
 
 ArrayRef<LlamaKind> llamaKinds() {
   static const std::vector<LlamaKind> kinds = [] {
     std::vector<LlamaKind> all;
-    for (const auto &some :
-         {firstKinds(), rmsKinds(), hybridKinds(), layerNormKinds(), laterKinds(), latentKinds()})
+    for (const auto &some : {firstKinds(), rmsKinds(), hybridKinds(), layerNormKinds(),
+                             laterKinds(), mixtureKinds(), latentKinds()})
       all.insert(all.end(), some.begin(), some.end());
     return all;
   }();
