@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Configs of models with latent keys and values, and of others whose experts stand in groups or are corrected, as they were published: for
-published_decoders.py, in its form. Layers that guess tokens ahead are not counted."""
+published_decoders.py, in its form. Layers that guess tokens ahead are not counted. The factors of LongRoPE are not those that were published."""
 
 
 def llama4_decoders(config):
@@ -69,6 +69,13 @@ def latent_decoders(config):
             moe_intermediate_size=1536, moe_k=6, moe_layer_interval=1, moe_layer_start_index=1, moe_num_experts=64, moe_num_shared_experts=2,
             moe_use_aux_free=True, num_nextn_predict_layers=1, rms_norm_eps=1e-5, rope_scaling=None, rope_theta=500000.0,
             tie_word_embeddings=True, use_bias=False), 21825437888),
+        "microsoft/Phi-3.5-MoE-instruct": (config(
+            "phimoe", "PhiMoE", 4096, 32, 32, 8, 6400, 32064, 131072, attention_bias=True, attention_dropout=0.0, hidden_dropout=0.0,
+            input_jitter_noise=0.01, lm_head_bias=True, num_experts_per_tok=2, num_local_experts=16, original_max_position_embeddings=4096,
+            output_router_logits=False, rms_norm_eps=1e-5, rope_theta=10000.0, router_aux_loss_coef=0.0, router_jitter_noise=0.01,
+            sliding_window=131072, rope_scaling=dict(type="longrope", long_factor=[1.0 + 0.5 * i for i in range(64)], short_factor=[
+                1.0 + 0.05 * i for i in range(64)], long_mscale=1.243163121016122, short_mscale=1.243163121016122,
+                original_max_position_embeddings=4096)), 41873153344),
         "upstage/Solar-Open-100B": (config(
             "solar_open", "SolarOpen", 4096, 48, 64, 8, 10240, 196608, 131072, attention_bias=False, attention_dropout=0.0,
             first_k_dense_replace=0, head_dim=128, moe_intermediate_size=1280, n_group=1, n_routed_experts=128, n_shared_experts=1,

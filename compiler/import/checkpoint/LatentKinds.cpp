@@ -31,7 +31,7 @@ std::vector<LlamaKind> latentKinds() {
       deepSeek3().as("kimi_k2"),
       LlamaKind("glm4_moe_lite")
           .with(NeighboursUnlessSaid)
-          .withExperts(correctedExperts)
+          .withExperts(glm47Experts)
           .withLatent({768, 512, 192, 64, 256})
           .withNorms(LlamaNorm::Rms)
           .withBiases(latentBias, latentBias),

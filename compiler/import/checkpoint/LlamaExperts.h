@@ -119,6 +119,7 @@ inline constexpr LlamaExperts deepSeek3Experts = [] {
   experts.dense = 3;
   experts.groups = 8;
   experts.chosenGroups = 4;
+  experts.scale = 2.5;
   return experts;
 }();
 
@@ -142,6 +143,7 @@ inline constexpr LlamaExperts exaoneExperts = [] {
   LlamaExperts experts = correctedExperts;
   experts.countKey = "num_experts";
   experts.sharedKey = "num_shared_experts";
+  experts.scale = 2.5;
   experts.correction = "e_score_correction_bias";
   return experts;
 }();
@@ -159,6 +161,13 @@ inline constexpr LlamaExperts ernieExperts = [] {
   experts.stepKey = "moe_layer_interval";
   experts.lastKey = "moe_layer_end_index";
   experts.scaleKey = "";
+  return experts;
+}();
+
+/// GLM 4.7 Flash's.
+inline constexpr LlamaExperts glm47Experts = [] {
+  LlamaExperts experts = correctedExperts;
+  experts.scale = 1.8;
   return experts;
 }();
 

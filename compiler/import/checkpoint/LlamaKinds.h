@@ -113,6 +113,7 @@ struct LlamaExperts {
   llvm::StringRef denseKey = ""; ///< how many layers in front have none; empty: no key says
   int64_t dense = 0;             ///< the same where the config does not say
   llvm::StringRef scaleKey = ""; ///< what their weights are multiplied by
+  double scale = 1;              ///< the same where the config does not say
   bool countsShared = false;     ///< sharedKey is how many experts wide the one of all rows is
   /// Experts of some groups alone can be chosen. How many groups there are, and how many of them
   /// count, where the config does not say.

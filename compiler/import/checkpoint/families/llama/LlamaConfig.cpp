@@ -178,7 +178,8 @@ void LlamaConfig::readExperts() {
   if (chosen > experts)
     config.refuse(key, "at most " + Twine(experts) + ", the number of experts");
   if (!kind.experts->scaleKey.empty())
-    routedScale = config.number(kind.experts->scaleKey, 1);
+    routedScale =
+        config.number(kind.experts->scaleKey, writer.ofLlamaCpp() ? 1 : kind.experts->scale);
   readExpertGroups();
   readRouted();
 }
