@@ -24,7 +24,7 @@ static constexpr std::pair<StringRef, StringRef> synonyms[] = {{"xlm_roberta", "
 
 /// Types whose tensors have the names of a family that computes something else with them.
 static constexpr std::pair<StringRef, StringRef> others[] = {
-    {"deepseek_v3", "its keys and values are compressed"}};
+    {"deepseek_v32", "queries see the keys that an indexer chooses alone"}};
 
 /// The family whose names the tensors have; empty where they are of none.
 static StringRef familyByTensors(const Folder &folder) {
