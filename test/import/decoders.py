@@ -4,7 +4,7 @@ row for each: the norms before attention, behind it, before the mlp and behind t
 queries, keys and values, of the output and of the mlp; the mlp's tensors; which pairs of features turn."""
 import numpy as np
 
-from hybrids import delta_net, delta_net_shapes, is_recurrent
+from hybrids import attends, is_recurrent, mixer, mixer_shapes
 from latent import is_latent, latent_attention, latent_shapes, of_groups
 from numpy_layers import ACTIVATIONS, frequencies, heads_of, joined, linear, rotate, sigmoid, softmax, strength
 from text_models import experts
@@ -16,6 +16,9 @@ AROUND = ("input_layernorm", "post_self_attn_layernorm", "post_attention_layerno
 ONE = ("input_layernorm", None, None, None)
 GATED, PACKED = ("gate_proj", "up_proj", "down_proj"), ("gate_up_proj", "gate_up_proj", "down_proj")
 OF = "attention_bias"
+LFM = dict(eps="norm_eps", places=("operator_norm", None, "ffn_norm", None), head_norm="each", head_names=("q_layernorm", "k_layernorm"),
+           out="out_proj", last="embedding_norm", module="feed_forward", mlp=("w1", "w3", "w2"))
+FED = dict(places=("input_layernorm", None, "pre_ff_layernorm", None), last="final_layernorm", module="feed_forward")
 FACTS = {
     "smollm3": dict(biases=(OF, OF, "mlp_bias")),
     "olmo": dict(norm="bare", biases=(OF, OF, False)),
@@ -43,6 +46,13 @@ FACTS = {
     "qwen3_5_text": dict(norm="rms+1", biases=(OF, OF, False), head_norm="each", part=0.25, gated=True),
     "qwen3_5_moe_text": dict(norm="rms+1", biases=(OF, OF, False), head_norm="each", part=0.25, gated=True),
     "qwen3_next": dict(norm="rms+1", biases=(OF, OF, False), head_norm="each", part=0.25, gated=True),
+    "lfm2": LFM,
+    "lfm2_moe": LFM,
+    "granitemoehybrid": dict(biases=(OF, OF, False)),
+    "bamba": dict(biases=(OF, OF, "mlp_bias"), part=0.5, **FED),
+    "jamba": FED,
+    "minimax": {},
+    "falcon_h1": dict(biases=(OF, OF, "mlp_bias"), **FED),
     "apertus": dict(places=("attention_layernorm", None, "feedforward_layernorm", None), head_norm="each", mlp=(None, "up_proj", "down_proj"),
                     biases=(OF, OF, False)),
     "vaultgemma": dict(norm="rms+1", places=("input_layernorm", None, "pre_feedforward_layernorm", None), biases=(OF, OF, False)),
@@ -72,7 +82,8 @@ FACTS = {
 
 def facts_of(c):
     facts = {"places": BEFORE, "norm": "rms", "eps": "rms_norm_eps", "head_norm": None, "head_names": ("q_norm", "k_norm"),
-             "biases": (False,) * 3, "mlp": GATED, "neighbours": False, "gated": False, "out": "o_proj", "last": "norm", "part": 1, **FACTS[c["model_type"]]}
+             "biases": (False,) * 3, "mlp": GATED, "neighbours": False, "gated": False, "out": "o_proj", "last": "norm", "part": 1, "module": "mlp",
+             **FACTS[c["model_type"]]}
     facts["biases"] = [bias if isinstance(bias, bool) else c.get(bias, bias == "qkv_bias") for bias in facts["biases"]]
     if facts["head_norm"] in ("qk_layernorm", "use_qk_norm"):
         facts["head_norm"] = {"phi": "each", "cohere": "own", "glm4_moe": "each"}[c["model_type"]] if c.get(facts["head_norm"]) else None
@@ -89,6 +100,8 @@ def sizes_of(c):
 def decoder_shapes(c):
     facts, d, f, (h, g, e) = facts_of(c), c["hidden_size"], c.get("intermediate_size"), sizes_of(c)
     shapes = {"model.embed_tokens.weight": (c["vocab_size"], d)}
+    if c.get("block_auto_adjust_ff_dim"):
+        f = -(-(2 * f // 3) // c["block_multiple_of"]) * c["block_multiple_of"]
 
     def add(name, out, *taken, bias=False):
         shapes[name + ".weight"] = (out, *taken)
@@ -106,27 +119,28 @@ def decoder_shapes(c):
         for name in filter(None, facts["places"]):
             add_norm(p + name, d)
         if is_recurrent(c, n):
-            shapes |= delta_net_shapes(c, p)
+            shapes |= mixer_shapes(c, p)
         if is_latent(c):
             shapes |= latent_shapes(c, p)
-        for name, heads, norm in () if is_recurrent(c, n) or is_latent(c) else (("q", h, facts["head_names"][0]), ("k", g, facts["head_names"][1]), ("v", g, None)):
+        for name, heads, norm in () if not attends(c, n) or is_latent(c) else (("q", h, facts["head_names"][0]), ("k", g, facts["head_names"][1]), ("v", g, None)):
             add(p + f"self_attn.{name}_proj", heads * e * (2 if facts["gated"] and name == "q" else 1), d, bias=facts["biases"][0])
             if norm and facts["head_norm"]:
                 add_norm(p + "self_attn." + norm, *{"all": (heads * e,), "own": (heads, e)}.get(facts["head_norm"], (e,)))
-        if not is_recurrent(c, n) and not is_latent(c):
+        if attends(c, n) and not is_latent(c):
             add(p + "self_attn." + facts["out"], d, h * e, bias=facts["biases"][1])
         gate, up, down = facts["mlp"]
         if c["model_type"].startswith("granitemoe"):
             count, moe, wide = c["num_local_experts"], p + "block_sparse_moe.", c.get("shared_intermediate_size")
-            shapes.update({moe + "input_linear.weight": (count, 2 * f, d), moe + "output_linear.weight": (count, d, f)})
-            add(moe + "router.layer", count, d)
+            if count:
+                shapes.update({moe + "input_linear.weight": (count, 2 * f, d), moe + "output_linear.weight": (count, d, f)})
+                add(moe + "router.layer", count, d)
             if wide:
                 add(p + "shared_mlp.input_linear", 2 * wide, d), add(p + "shared_mlp.output_linear", d, wide)
             continue
         if c["model_type"] in SPARSE and not is_dense(c, n):
             moe, router, names = SPARSE[c["model_type"]]
             count = next(c[key] for key in ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts") if key in c)
-            wide = f if c["model_type"] == "hunyuan_v1_moe" else c.get("moe_intermediate_size", f)
+            wide = f if c["model_type"] in ("hunyuan_v1_moe", "jamba") else c.get("moe_intermediate_size", f)
             several = next((c[key] for key in ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts") if key in c), 1)
             add(f"{p}{moe}.{router}", count, d)
             for own, size in [*((f"experts.{x}", wide) for x in range(count)),
@@ -146,12 +160,13 @@ def decoder_shapes(c):
             if "shared_expert_intermediate_size" in c:
                 add(p + "mlp.shared_expert_gate", 1, d)
             continue
+        own = f"{p}{facts['module']}."
         if gate == up:
-            add(p + "mlp." + up, 2 * f, d)
+            add(own + up, 2 * f, d)
         else:
             for name in filter(None, (gate, up)):
-                add(p + "mlp." + name, f, d, bias=facts["biases"][2])
-        add(p + "mlp." + down, d, f, bias=facts["biases"][2])
+                add(own + name, f, d, bias=facts["biases"][2])
+        add(own + down, d, f, bias=facts["biases"][2])
         if c["model_type"] == "bitnet":
             add_norm(p + "self_attn.attn_sub_norm", h * e), add_norm(p + "mlp.ffn_sub_norm", f)
         if c["model_type"] == "apertus":
@@ -188,7 +203,7 @@ def is_turned(c, n):
         return c["no_rope_layers"][n] if c.get("no_rope_layers") else (n + 1) % c.get("no_rope_layer_interval", 4) != 0
     if c["model_type"] in ("exaone4", "exaone_moe", "cohere2") and c.get("sliding_window") is not None:
         return slides(c, n)
-    return c["model_type"] != "cohere2"
+    return c["model_type"] not in ("cohere2", "jamba") and (c["model_type"] != "granitemoehybrid" or c.get("position_embedding_type") == "rope")
 
 
 def turned(c, x, own, neighbours, part):
@@ -233,6 +248,7 @@ def attention_of(c, w, p, y, n, facts, eps):
     if facts["head_norm"] == "own":
         both = [normed(x, w, None, facts, eps) if name is None else
                 normed(x, {"own.weight": w[name + ".weight"][:, None]}, "own", facts, eps) for x, name in zip(both, names)]
+    both[1] = both[1] * c.get("key_multiplier", 1)
     if is_turned(c, n):
         part = own.get("partial_rotary_factor", c.get("partial_rotary_factor", facts["part"]))
         both = [turned(c, x, own, facts["neighbours"], part) for x in both]
@@ -262,8 +278,9 @@ def xielu(x, w, name):
 
 # Experts with names of their own: what they are called, what scores them, the three maps.
 SPARSE = {"hunyuan_v1_moe": ("mlp", "gate.wg", GATED), "minimax_m2": ("block_sparse_moe", "gate", ("w1", "w3", "w2")),
-          "glm4_moe": ("mlp", "gate", GATED)}
-CORRECTED = {"minimax_m2": "e_score_correction_bias", "glm4_moe": "gate.e_score_correction_bias"}
+          "glm4_moe": ("mlp", "gate", GATED), "lfm2_moe": ("feed_forward", "gate", ("w1", "w3", "w2")), "jamba": ("feed_forward", "router", GATED),
+          "minimax": ("block_sparse_moe", "gate", ("w1", "w3", "w2"))}
+CORRECTED = {"minimax_m2": "e_score_correction_bias", "glm4_moe": "gate.e_score_correction_bias", "lfm2_moe": "expert_bias"}
 SHARED = {"hunyuan_v1_moe": "shared_mlp", "glm4_moe": "shared_experts"}
 # Those that are called as DeepSeek's, and what chances are corrected by; nothing where they are not.
 SPARSE["phimoe"] = ("block_sparse_moe", "gate", ("w1", "w3", "w2"))
@@ -277,13 +294,15 @@ for _name, _correction in {"deepseek_v2": None, "mistral4": None, "exaone_moe": 
 
 def is_dense(c, n):
     """Whether a layer has no experts, of a model whose others have some."""
+    if "expert_layer_period" in c:
+        return n % c["expert_layer_period"] != c["expert_layer_offset"]
     if "moe_layer_start_index" in c:
         end = c.get("moe_layer_end_index", -1)
         last = end if end >= 0 else c["num_hidden_layers"]
         return not c["moe_layer_start_index"] <= n <= last or (n + 1) % c["moe_layer_interval"] != 0
     if c.get("mlp_layer_types"):
         return c["mlp_layer_types"][n] == "dense"
-    return n < c.get("first_k_dense_replace", 0) or n in c.get("mlp_only_layers", []) or (n + 1) % c.get("decoder_sparse_step", 1) != 0
+    return n < c.get("first_k_dense_replace", c.get("num_dense_layers", 0)) or n in c.get("mlp_only_layers", []) or (n + 1) % c.get("decoder_sparse_step", 1) != 0
 
 
 def sparse(c, w, p, x, act):
@@ -301,7 +320,9 @@ def sparse(c, w, p, x, act):
         return sparse_mixer(c, scores, [f"{p}{moe}.experts.{e}" for e in range(chances.shape[-1])], lambda own: linear(
             act(linear(x, w, f"{own}.{gate}")) * linear(x, w, f"{own}.{up}"), w, f"{own}.{down}"))
     is_shared = c["model_type"] != "deepseek_v2" and c.get("norm_topk_prob", True)
-    kept *= c.get("routed_scaling_factor", 1) / (kept.sum(-1, keepdims=True) if is_shared else 1)
+    if c["model_type"] != "jamba":
+        least = 1e-6 if c["model_type"] == "lfm2_moe" else 0
+        kept *= c.get("routed_scaling_factor", 1) / (kept.sum(-1, keepdims=True) + least if is_shared else 1)
     of = lambda own: linear(act(linear(x, w, f"{own}.{gate}")) * linear(x, w, f"{own}.{up}"), w, f"{own}.{down}")
     total = sum(kept[..., e:e + 1] * of(f"{p}{moe}.experts.{e}") for e in range(chances.shape[-1]))
     return total + of(f"{p}{moe}.{SHARED[c['model_type']]}") if c["model_type"] in SHARED else total
@@ -322,23 +343,26 @@ def sparse_mixer(c, scores, names, of):
 
 def granite_experts(c, w, p, x, act):
     """A softmax over the scores of the chosen; gates lie before what they multiply; one expert may be of all rows."""
-    scores = linear(x, w, p + "block_sparse_moe.router.layer")
-    order = np.argsort(-scores, -1)[..., :c["num_experts_per_tok"]]
-    kept = np.full_like(scores, -np.inf)
-    np.put_along_axis(kept, order, np.take_along_axis(scores, order, -1), -1)
+    shared = [w.get(f"{p}shared_mlp.{name}_linear.weight") for name in ("input", "output")]
 
     def of(first, second):
         gate, up = np.split(x @ first.T, 2, -1)
         return (act(gate) * up) @ second.T
 
+    if not c["num_local_experts"]:
+        return of(*shared)
+    scores = linear(x, w, p + "block_sparse_moe.router.layer")
+    order = np.argsort(-scores, -1)[..., :c["num_experts_per_tok"]]
+    kept = np.full_like(scores, -np.inf)
+    np.put_along_axis(kept, order, np.take_along_axis(scores, order, -1), -1)
     both = [w[f"{p}block_sparse_moe.{name}_linear.weight"] for name in ("input", "output")]
     total = sum(weight[..., None] * of(*own) for weight, *own in zip(np.moveaxis(softmax(kept), -1, 0), *both))
-    shared = [w.get(f"{p}shared_mlp.{name}_linear.weight") for name in ("input", "output")]
     return total if shared[0] is None else total + of(*shared)
 
 
 def mlp_of(c, w, p, x, facts):
-    name, (gate, up, down) = c.get("hidden_activation", c["hidden_act"]), facts["mlp"]
+    name, (gate, up, down) = c.get("hidden_activation", c.get("hidden_act", "silu")), facts["mlp"]
+    own, (of_gate, of_all) = f"{p}{facts['module']}.", c.get("mlp_multipliers", (1, 1))
     act = (lambda x: xielu(x, w, p + "mlp.act_fn")) if name == "xielu" else ACTIVATIONS[name]
     if c["model_type"].startswith("granitemoe"):
         return granite_experts(c, w, p, x, act)
@@ -352,15 +376,15 @@ def mlp_of(c, w, p, x, facts):
             total = total + sigmoid(linear(x, w, own + "_gate")) * linear(inner, w, own + ".down_proj")
         return total
     if gate == up:
-        first, second = np.split(linear(x, w, p + "mlp." + up), 2, -1)
+        first, second = np.split(linear(x, w, own + up), 2, -1)
         inner = act(first) * second
     elif gate:
-        inner = act(linear(x, w, p + "mlp." + gate)) * linear(x, w, p + "mlp." + up)
+        inner = act(linear(x, w, own + gate) * of_gate) * linear(x, w, own + up)
     else:
-        inner = act(linear(x, w, p + "mlp." + up))
+        inner = act(linear(x, w, own + up))
     if c["model_type"] == "bitnet":
         inner = normed(inner, w, p + "mlp.ffn_sub_norm", facts, c["rms_norm_eps"])
-    return linear(inner, w, p + "mlp." + down)
+    return linear(inner, w, own + down) * of_all
 
 
 def decoder(c, w, ids):
@@ -377,8 +401,18 @@ def decoder(c, w, ids):
         p = f"model.layers.{n}."
         before, behind, mlp_before, mlp_behind = (name and p + name for name in facts["places"])
         y = norm(x, before)
-        mixed = (delta_net(c, w, p, y, eps) if is_recurrent(c, n) else latent_attention(c, w, p, y) if is_latent(c) else
-                 attention_of(c, w, p, y, n, facts, eps))
+        mixed = 0
+        if is_recurrent(c, n):
+            mixed = mixer(c, w, p, y, eps) * c.get("ssm_out_multiplier", 1)
+        if attends(c, n):
+            own = y * c.get("attention_in_multiplier", 1)
+            made = latent_attention(c, w, p, own) if is_latent(c) else attention_of(c, w, p, own, n, facts, eps)
+            mixed = mixed + made * c.get("attention_out_multiplier", 1)
+        if c["model_type"] == "minimax":
+            kind = "linear_attn" if is_recurrent(c, n) else "full_attn"
+            y = norm(y * c[kind + "_alpha_factor"] + mixed * c[kind + "_beta_factor"], mlp_before)
+            x = y * c["mlp_alpha_factor"] + mlp_of(c, w, p, y, facts) * c["mlp_beta_factor"]
+            continue
         a = norm(mixed, behind) * share
         if facts["places"] == ONE:
             x = x + a + mlp_of(c, w, p, y, facts)
@@ -389,6 +423,7 @@ def decoder(c, w, ids):
     scores = norm(x, "model." + facts["last"]) @ head.T + w.get("lm_head.bias", 0)
     if c["model_type"] == "hyperclovax":
         return {"scores": scores * c["logits_scaling"]}
-    scores = scores * c.get("logit_scale", 1) / c.get("logits_scaling", c["hidden_size"] / c["dim_model_base"] if "dim_model_base" in c else 1)
+    scores = scores * c.get("logit_scale", c.get("lm_head_multiplier", 1))
+    scores = scores / c.get("logits_scaling", c["hidden_size"] / c["dim_model_base"] if "dim_model_base" in c else 1)
     cap = c.get("final_logit_softcapping")
     return {"scores": np.tanh(scores / cap) * cap if cap else scores}

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A hybrid's folder writes, token by token with its states and its cache, what NumPy chooses that reads the whole text each time; with beams,
+"""The folder of a hybrid writes, token by token with its states and its cache, what NumPy chooses that reads the whole text each time; with beams,
 whose states change places, too.
 
-usage: hybrid_steps.py FOLDER"""
+usage: hybrid_steps.py FOLDER FAMILY..."""
 import os
+import re
 import sys
 
 import numpy as np
@@ -13,13 +14,15 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "numeric"))
 from decoders import decoder
 from make import make
+from parts import ONE_PART, one_part
 from program import call, run
 
 STEPS, PROMPT = 5, 7
 
 
 def chances(config, weights, texts):
-    scores = decoder(config, weights, texts)["scores"][:, -1]
+    model = one_part if config["model_type"] in ONE_PART else decoder
+    scores = model(config, weights, texts)["scores"][:, -1]
     scores = scores - scores.max(-1, keepdims=True)
     return scores - np.log(np.exp(scores).sum(-1, keepdims=True))
 
@@ -34,9 +37,8 @@ def written(config, weights, prompt, beams):
     return hypotheses[0][1][len(prompt):]
 
 
-def main():
-    folder = sys.argv[1]
-    config, tensors = make("qwen3-5", folder, 7)
+def check(family, folder):
+    config, tensors = make(family, folder, 7)
     weights = {name: value.astype(np.float64) for name, value in tensors.items()}
     spec = os.path.join(folder, "spec.attn")
     call(["attn", "import", folder, "-o", spec])
@@ -45,11 +47,16 @@ def main():
     ids = np.random.default_rng(5).integers(5, config["vocab_size"], (3, PROMPT)).astype(np.int32)
     for beams in (1, 2):
         with open(spec, "w") as file:
-            file.write(text.replace("limit = 63", f"limit = {STEPS}, beams = {beams}"))
+            file.write(re.sub(r"limit = \d+", f"limit = {STEPS}, beams = {beams}", text))
         tokens, = run(["attn", "run", spec, "--entry", "generate", "--weights", folder], folder, {"ids": ids}, ["tokens"])
         wanted = np.array([written(config, weights, row, beams) for row in ids])
         assert (tokens == wanted).all(), f"{beams} beams: {tokens.tolist()}, expected {wanted.tolist()}"
-    print("each step chose what the whole text says")
+    print(f"{family}: each step chose what the whole text says")
+
+
+def main():
+    for family in sys.argv[2:]:
+        check(family, os.path.join(sys.argv[1], family))
 
 
 if __name__ == "__main__":

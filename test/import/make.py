@@ -15,6 +15,7 @@ import numpy as np
 from decoders import decoder_shapes
 from gpts import gpt_shapes
 from make_latent import latent_folders
+from parts import CONFIGS, fitting
 from relatives import deberta_shapes, dinov3_shapes, kin_shapes
 from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
                     opt_shapes, sam_shapes, swin_shapes, t5_encoder_shapes, t5_shapes, timm_shapes, tower_shapes, trocr_shapes, vit_shapes)
@@ -398,6 +399,7 @@ FAMILIES.update({
     "qwen3-5": relative("qwen3_5_text", "Qwen3_5", head_dim=12, layer_types=["linear_attention", "full_attention", "linear_attention",
                                                                              "linear_attention"], **NETS),
     "qwen3-5-moe": relative("qwen3_5_moe_text", "Qwen3_5Moe", head_dim=12, **NETS, **SHARED),
+    **{name: (fitting(relative(kind, of, **more)[0]), shapes or decoder_shapes, {}) for name, ((kind, of, more), shapes) in CONFIGS.items()},
     "qwen3-next": relative("qwen3_next", "Qwen3Next", head_dim=12, **NETS, **SHARED, norm_topk_prob=True),
     "granite": relative("granite", "Granite", attention_bias=False, mlp_bias=False, attention_multiplier=0.2, embedding_multiplier=2.0,
                         residual_multiplier=0.6, logits_scaling=3.0, tie_word_embeddings=True),

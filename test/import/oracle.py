@@ -23,12 +23,14 @@ import transformers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "numeric")]
+import oracle_hybrids
 from oracle_families import FAMILIES, HEADS
 from oracle_prompts import PROMPTED
 from program import Failed, call, run
 from vit_twin import write_safetensors
 
-BOUND, MODELS = 1e-4, {**FAMILIES, **HEADS, **PROMPTED}
+FAMILIES |= oracle_hybrids.FAMILIES
+BOUND, MODELS = 1e-4, {**FAMILIES, **HEADS, **oracle_hybrids.HEADS, **PROMPTED}
 # Keys that say who a config is of, and what a call returns.
 NAMES = {"architectures", "model_type", "transformers_version", "_name_or_path", "torch_dtype", "dtype", "id2label", "label2id", "return_dict",
          "output_hidden_states", "output_attentions", "torchscript", "is_encoder_decoder", "_attn_implementation_autoset", "experts_implementation"}
@@ -124,7 +126,8 @@ def fill(model):
             is_frozen = "backbone" in name  # what a class does not train, which is no constant for that
             is_constant = isinstance(value, torch.nn.Parameter) and not value.requires_grad and not is_frozen
             is_constant |= not isinstance(value, torch.nn.Parameter) and value.dim() == 0  # of an activation
-            if not value.is_floating_point() or is_constant or name in sines:
+            is_computed = name.endswith(("slope_rate", "query_decay", "key_decay", "diagonal_decay"))  # of lightning attention
+            if not value.is_floating_point() or is_constant or is_computed or name in sines:
                 continue
             seed = hashlib.sha256(f"{name} {tuple(value.shape)}".encode()).digest()
             drawn = np.random.default_rng(list(seed)).standard_normal(tuple(value.shape))

@@ -162,7 +162,8 @@ def publish_tower(folder, kind):
     marks = [token, *(["<start_of_image>", "<end_of_image>"] if kind == "gemma3" else [])]
     tokenizer, size, vocabulary = tokenizer_with(marks)
     isGemma = kind == "gemma3"
-    words = {**TEXT, "vocab_size": size + len(marks), "model_type": "gemma3_text" if isGemma else "llama", "rope_theta": 1e4}
+    words = {**TEXT, "vocab_size": size + len(marks), "model_type": "gemma3_text" if isGemma else "llama", "rope_theta": 1e4,
+             "tie_word_embeddings": isGemma}
     if isGemma:
         words |= dict(query_pre_attn_scalar=8, sliding_window=6, sliding_window_pattern=2, rope_local_base_freq=1e3, hidden_activation="gelu_pytorch_tanh")
         del words["hidden_act"]

@@ -5,6 +5,7 @@ from decoders import decoder_shapes
 from gpts import gpt_shapes
 from llama4 import llama4_shapes
 from published_latent import latent_decoders, llama4_decoders
+from parts import part_shapes
 
 
 def config(model_type, architecture, width, layers, heads, groups, hidden, vocabulary, positions, **more):
@@ -18,6 +19,15 @@ NETS = dict(attention_bias=False, attention_dropout=0.0, head_dim=256, linear_co
 TURNS = dict(rope_parameters=dict(mrope_interleaved=True, mrope_section=[11, 11, 10], partial_rotary_factor=0.25, rope_theta=10000000,
                                   rope_type="default"))
 BARE = dict(attention_bias=False, mlp_bias=False)
+STATES = dict(attention_bias=False, mamba_chunk_size=256, mamba_conv_bias=True, mamba_d_conv=4, mamba_d_head=64, mamba_d_state=128, mamba_expand=2,
+              mamba_n_groups=1, mamba_proj_bias=False)
+GRANITE4 = dict(**STATES, attention_dropout=0.0, attention_multiplier=0.0078125, embedding_multiplier=12, residual_multiplier=0.22, rms_norm_eps=1e-5,
+                layer_types=["attention" if n % 10 == 5 else "mamba" for n in range(40)], normalization_function="rmsnorm",
+                output_router_logits=False, position_embedding_type="nope", rope_scaling=None, rope_theta=10000, router_aux_loss_coef=0.0,
+                tie_word_embeddings=True)
+CONVOLVED = dict(block_auto_adjust_ff_dim=True, block_ffn_dim_multiplier=1.0, block_mlp_init_scale=1.0, block_multiple_of=256, block_norm_eps=1e-5,
+                 block_out_init_scale=1.0, block_use_swiglu=True, block_use_xavier_init=True, conv_L_cache=3, conv_bias=False,
+                 conv_use_xavier_init=True, norm_eps=1e-5, rope_theta=1000000.0, use_pos_enc=True, tie_word_embeddings=True)
 DECODERS = {
     "HuggingFaceTB/SmolLM3-3B": (config(
         "smollm3", "SmolLM3", 2048, 36, 16, 4, 11008, 128256, 65536, **BARE, rms_norm_eps=1e-6, rope_theta=5000000.0, tie_word_embeddings=True,
@@ -49,6 +59,34 @@ DECODERS = {
         "qwen3_next", "Qwen3Next", 2048, 48, 16, 2, 5120, 151936, 262144, **NETS, linear_num_value_heads=32, num_experts=512,
         num_experts_per_tok=10, moe_intermediate_size=512, shared_expert_intermediate_size=512, norm_topk_prob=True, decoder_sparse_step=1,
         mlp_only_layers=[], partial_rotary_factor=0.25, rope_scaling=None, rope_theta=10000000, router_aux_loss_coef=0.001), 79674391296),
+    "LiquidAI/LFM2-350M": (config("lfm2", "Lfm2", 1024, 16, 16, 8, 6656, 65536, 128000, full_attn_idxs=[2, 5, 8, 10, 12, 14], **{
+        **CONVOLVED, "block_ff_dim": 6656, "block_dim": 1024, "conv_dim": 1024, "conv_dim_out": 1024, "num_heads": 16}), 354483968),
+    "LiquidAI/LFM2-1.2B": (config("lfm2", "Lfm2", 2048, 16, 32, 8, 12288, 65536, 128000, full_attn_idxs=[2, 5, 8, 10, 12, 14], **{
+        **CONVOLVED, "block_ff_dim": 12288, "block_dim": 2048, "conv_dim": 2048, "conv_dim_out": 2048, "num_heads": 32}), 1170340608),
+    "LiquidAI/LFM2-8B-A1B": (config(
+        "lfm2_moe", "Lfm2Moe", 2048, 24, 32, 8, 7168, 65536, 128000, conv_L_cache=3, conv_bias=False, norm_eps=1e-5, rope_theta=1000000.0,
+        layer_types=[{"a": "full_attention", "c": "conv"}[kind] for kind in "ccacccacccacccacccaccacc"], moe_intermediate_size=1792,
+        norm_topk_prob=True, num_dense_layers=2, num_experts=32, num_experts_per_tok=4, routed_scaling_factor=1.0, use_expert_bias=True,
+        tie_word_embeddings=True), 8339929856 + 22 * 32),  # published without the corrections of experts
+    "ibm-granite/granite-4.0-h-tiny": (config(
+        "granitemoehybrid", "GraniteMoeHybrid", 1536, 40, 12, 4, 512, 100352, 131072, **GRANITE4, num_local_experts=64, num_experts_per_tok=6,
+        mamba_n_heads=48, shared_intermediate_size=1024, logits_scaling=6), 6939037248),
+    "ibm-fms/Bamba-9B-v1": (config(
+        "bamba", "Bamba", 4096, 32, 32, 8, 14336, 128256, 262144, **{**STATES, "mamba_d_head": 64}, attn_layer_indices=[9, 18, 27],
+        attn_rotary_emb=64, attention_dropout=0.0, mamba_n_heads=128, mlp_bias=False, num_logits_to_keep=1, rms_norm_eps=1e-5,
+        rope_theta=10000.0, rope_scaling=None, z_loss_coefficient=0.0, use_mamba_kernels=True), 9780235392),
+    "ai21labs/Jamba-v0.1": (config(
+        "jamba", "Jamba", 4096, 32, 32, 8, 14336, 65536, 262144, attention_dropout=0.0, attn_layer_offset=4, attn_layer_period=8,
+        expert_layer_offset=1, expert_layer_period=2, mamba_conv_bias=True, mamba_d_conv=4, mamba_d_state=16, mamba_dt_rank=256, mamba_expand=2,
+        mamba_proj_bias=False, num_experts=16, num_experts_per_tok=2, num_logits_to_keep=1, output_router_logits=False, rms_norm_eps=1e-6,
+        router_aux_loss_coef=0.001, sliding_window=None, use_mamba_kernels=True), 51570323328),
+    "tiiuae/Falcon-H1-0.5B-Instruct": (config(
+        "falcon_h1", "FalconH1", 1024, 36, 8, 2, 2048, 32784, 16384, **STATES, mamba_d_ssm=1536, mamba_n_heads=24, head_dim=64, mlp_bias=False,
+        attention_in_multiplier=1.0, attention_out_multiplier=0.9375, key_multiplier=0.39062500000000006, lm_head_multiplier=0.0390625,
+        embedding_multiplier=5.656854249492381, mlp_multipliers=[0.8838834764831844, 0.5859375], mamba_norm_before_gate=False, mamba_rms_norm=False,
+        mamba_use_mlp=True, mlp_expansion_factor=8, num_logits_to_keep=1, projectors_bias=False, rms_norm_eps=1e-5, rope_scaling=None,
+        rope_theta=100000000000.0, ssm_in_multiplier=1.25, ssm_out_multiplier=0.23570226039551587,
+        ssm_multipliers=[0.3535533905932738, 0.25, 0.3535533905932738, 0.5, 0.3535533905932738]), 521411104),
     "zai-org/GLM-4.5-Air": (config(
         "glm4_moe", "Glm4Moe", 4096, 46, 96, 8, 10944, 151552, 131072, attention_bias=True, attention_dropout=0.0, first_k_dense_replace=1,
         head_dim=128, moe_intermediate_size=1408, n_group=1, n_routed_experts=128, n_shared_experts=1, norm_topk_prob=True, rms_norm_eps=1e-5,
@@ -220,9 +258,38 @@ GPTS = {
 }
 LATENT, LATENT_ROUNDED = latent_decoders(config)
 DECODERS |= LATENT
+
+# Decoders whose layers are one part each.
+MAMBAS = dict(conv_kernel=4, expand=2, hidden_act="silu", initializer_range=0.1, layer_norm_epsilon=1e-5, rescale_prenorm_residual=False,
+              residual_in_fp32=True, time_step_floor=0.0001, time_step_max=0.1, time_step_min=0.001, use_bias=False, use_conv_bias=True)
+PARTS = {
+    "nvidia/Nemotron-H-8B-Base-8K": (config(
+        "nemotron_h", "NemotronH", 4096, 52, 32, 8, 21504, 131072, 8192, attention_bias=False, attention_dropout=0.0, chunk_size=128, conv_kernel=4,
+        expand=2, head_dim=128, hybrid_override_pattern="M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-", layer_norm_epsilon=1e-5,
+        mamba_head_dim=64, mamba_hidden_act="silu", mamba_num_heads=128, mamba_proj_bias=False, mlp_bias=False, mlp_hidden_act="relu2", n_groups=8,
+        num_logits_to_keep=1, rescale_prenorm_residual=True, residual_in_fp32=False, ssm_state_size=128, time_step_floor=0.0001,
+        time_step_limit=[0.0, {"__float__": "Infinity"}], time_step_max=0.1, time_step_min=0.001, time_step_rank=256, use_bias=False,
+        use_conv_bias=True, use_mamba_kernels=True), 8100852736),
+    "state-spaces/mamba-130m-hf": (dict(
+        MAMBAS, architectures=["MambaForCausalLM"], model_type="mamba", d_inner=1536, d_model=768, fused_add_norm=True, hidden_size=768,
+        intermediate_size=1536, n_layer=24, num_hidden_layers=24, pad_vocab_size_multiple=8, rms_norm=True, ssm_cfg={}, state_size=16,
+        time_step_init_scheme="random", time_step_rank=48, time_step_scale=1.0, tie_word_embeddings=True, vocab_size=50280), 129135360),
+    "mistralai/Mamba-Codestral-7B-v0.1": (dict(
+        MAMBAS, architectures=["Mamba2ForCausalLM"], model_type="mamba2", chunk_size=256, head_dim=64, hidden_size=4096, n_groups=8,
+        norm_before_gate=True, num_heads=128, num_hidden_layers=64, rms_norm=True, state_size=128, time_step_init_scheme="random",
+        time_step_limit=[0.0, {"__float__": "Infinity"}], time_step_rank=256, time_step_scale=1.0, tie_word_embeddings=False, vocab_size=32768),
+                                          7285403648),
+    "tiiuae/falcon-mamba-7b": (dict(
+        MAMBAS, architectures=["FalconMambaForCausalLM"], model_type="falcon_mamba", hidden_size=4096, intermediate_size=8192, mixer_rms_eps=1e-6,
+        num_hidden_layers=64, state_size=16, time_step_init_scheme="random", time_step_rank=256, time_step_scale=1.0, tie_word_embeddings=False,
+        use_mambapy=False, vocab_size=65024), 7272665088),
+}
 PUBLISHED_DECODERS = {model: (config, decoder_shapes, count) for model, (config, count) in DECODERS.items()}
 PUBLISHED_DECODERS |= {model: (config, gpt_shapes, count) for model, (config, count) in GPTS.items()}
+PUBLISHED_DECODERS |= {model: (config, part_shapes, count) for model, (config, count) in PARTS.items()}
 ROUNDED = {"Qwen/Qwen3.5-27B, the language model": 27, "Qwen/Qwen3.5-35B-A3B, the language model": 35, "zai-org/GLM-4.5-Air": 106,
+           "LiquidAI/LFM2-8B-A1B": 8.3, "ibm-granite/granite-4.0-h-tiny": 7, "ibm-fms/Bamba-9B-v1": 9.8, "tiiuae/Falcon-H1-0.5B-Instruct": 0.52,
+           "nvidia/Nemotron-H-8B-Base-8K": 8.1,
            "JetBrains/Mellum2-12B-A2.5B-Base": 12, "allenai/FlexOlmo-7x7B-1T": 33, "swiss-ai/Apertus-8B-2509": 8, "facebook/cwm": 32,
            "inceptionai/Jais-2-8B-Chat": 8, "adept/persimmon-8b-base": 9.3}
 LLAMA4, LLAMA4_ROUNDED = llama4_decoders(config)

@@ -16,6 +16,7 @@ from gpts import NAMES, gpt
 from llama4 import llama4
 from make import FAMILIES, make
 from measured import measured
+from parts import ONE_PART, one_part
 from picture_models import clip, detr, sam, swin, timm, tower, trocr, vit
 from program import call, run
 from relatives import KINDS, deberta, dinov3, kin
@@ -124,7 +125,8 @@ def check(family, folder):
             inputs["segments"] = rng.integers(0, 2, (BATCH, LENGTH), dtype=np.int32)
         wanted = {"modernbert": modernbert, "nomic_bert": nomic_bert}.get(config["model_type"], bert)(config, w, **inputs)
     else:
-        others = {"gpt2": gpt2, "opt": opt, "gpt_neox": gpt_neox, "llama4_text": llama4, **dict.fromkeys(FACTS, decoder), **dict.fromkeys(NAMES, gpt)}
+        others = {"gpt2": gpt2, "opt": opt, "gpt_neox": gpt_neox, "llama4_text": llama4, **dict.fromkeys(FACTS, decoder),
+                  **dict.fromkeys(ONE_PART, one_part), **dict.fromkeys(NAMES, gpt)}
         wanted = others.get(config["model_type"], llama)(config, w, inputs["ids"])
         wanted = {"scores": wanted["scores"]}
     if "embedding" in wanted:  # which sentence encoders give, and nothing else
@@ -143,7 +145,7 @@ def check(family, folder):
 def compare(family, folder, spec, inputs, wanted, entry=None, whole=False, more=()):
     text = open(spec).read()
     names = list(wanted)
-    entry = entry or (names[0] if f"entry {names[0]} " in text else None)
+    entry = entry or (names[0] if f"entry {names[0]} " in text or f"entry {names[0]}(" in text else None)
     command = ["attn", "run", spec, "--weights", folder, *more, *(["--entry", entry] if entry else [])]
     largest = 0
     for name, got in zip(names, run(command, folder, inputs, names)):

@@ -121,7 +121,10 @@ void writeGeneration(FamilyWriter &writer, int64_t capacity);
 /// texts.
 void writeGenerationWithPictures(FamilyWriter &writer, int64_t capacity);
 
-/// The same, as text.
+/// What `unfold` is given beside two entries of such a decoder: ", stop = 2, limit = 63".
+std::string generationSettings(FamilyWriter &writer, int64_t capacity);
+
+/// The lines of writeGeneration, as text.
 std::string generationEntries(FamilyWriter &writer, int64_t capacity);
 
 /// The same for an encoder-decoder model, whose encoder reads `source`.

@@ -17,6 +17,31 @@ using namespace llvm;
 
 namespace attn::importer {
 
+/// `text` with the numbers that JSON lacks as texts: Python writes `Infinity`, without quotes.
+static std::string withNamedNumbers(StringRef text) {
+  std::string result;
+  bool isString = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    StringRef rest = text.drop_front(i);
+    StringRef name = isString                        ? ""
+                     : rest.starts_with("-Infinity") ? "-Infinity"
+                     : rest.starts_with("Infinity")  ? "Infinity"
+                     : rest.starts_with("NaN")       ? "NaN"
+                                                     : "";
+    if (!name.empty()) {
+      result += ("\"" + name + "\"").str();
+      i += name.size() - 1;
+      continue;
+    }
+    result += text[i];
+    if (isString && text[i] == '\\' && i + 1 < text.size())
+      result += text[++i];
+    else if (text[i] == '"')
+      isString = !isString;
+  }
+  return result;
+}
+
 /// The object in a file of a folder, whose text is kept; nothing where there is no such file.
 static Expected<std::optional<json::Object>> readObject(Folder &folder, const Twine &name) {
   SmallString<256> path(folder.path);
@@ -26,7 +51,7 @@ static Expected<std::optional<json::Object>> readObject(Folder &folder, const Tw
   auto text = readInputFile(path, largestText);
   if (!text)
     return importError("`" + name + "` cannot be read: " + toString(text.takeError()));
-  auto value = parseJson(*text);
+  auto value = parseJson(withNamedNumbers(*text));
   if (!value)
     return importError("`" + name + "` is no JSON: " + toString(value.takeError()));
   json::Object *object = value->getAsObject();
@@ -275,8 +300,7 @@ static std::pair<std::string, std::string> splitArchitecture(StringRef architect
 /// Whether a character is one of a name's components.
 static bool isOfName(char c) { return isAlnum(c) || c == '_' || c == '.'; }
 
-/// `text` with the names that tensors have in this file.
-static std::string renamed(StringRef text, const TensorNames &names) {
+std::string renamed(StringRef text, const TensorNames &names) {
   std::string result;
   for (size_t at = 0; at < text.size();) {
     size_t end = at;

@@ -16,6 +16,11 @@
 
 namespace attn::importer {
 
+/// Names of tensors, or their first components, as a family has them and as the file has them.
+using TensorNames = std::vector<std::pair<std::string, std::string>>;
+/// `text` with the names that tensors have in a file.
+std::string renamed(llvm::StringRef text, const TensorNames &names);
+
 /// A module of a sentence encoder, as modules.json names it.
 struct SentenceModule {
   std::string type, path;    ///< the name of its class; its folder, empty for the model's own

@@ -299,12 +299,17 @@ void writeGeneration(FamilyWriter &writer, int64_t capacity) {
   generation.finish();
 }
 
-void writeGenerationWithPictures(FamilyWriter &writer, int64_t capacity) {
+std::string generationSettings(FamilyWriter &writer, int64_t capacity) {
   GenerationWriter generation(writer, capacity, /*rows=*/8, /*readsSource=*/false);
-  writer.os << "entry decode = forward[T: 1] last T  // one token more\n"
-            << "entry generate = unfold(prefill, decode, token = token" << generation.settings()
-            << ")\n";
+  std::string text = generation.settings();
   generation.finish();
+  return text;
+}
+
+void writeGenerationWithPictures(FamilyWriter &writer, int64_t capacity) {
+  writer.os << "entry decode = forward[T: 1] last T  // one token more\n"
+            << "entry generate = unfold(prefill, decode, token = token"
+            << generationSettings(writer, capacity) << ")\n";
 }
 
 std::string generationEntries(FamilyWriter &writer, int64_t capacity) {

@@ -91,6 +91,12 @@ inline constexpr LlamaExperts graniteExperts = {"block_sparse_moe",
                                                 "",
                                                 false,
                                                 true};
+/// Granite 4's, whose expert of all rows is there, whatever is said.
+inline constexpr LlamaExperts graniteHybridExperts = [] {
+  LlamaExperts experts = graniteExperts;
+  experts.sharedOtherwise = 1024;
+  return experts;
+}();
 /// Mellum 2's.
 inline constexpr LlamaExperts mellumExperts = {
     "mlp", "gate_proj", "up_proj", "down_proj", "num_experts", "moe_intermediate_size", false,
@@ -185,6 +191,45 @@ inline constexpr LlamaExperts deepSeek2Experts = [] {
   experts.correction = "";
   experts.dense = 0;
   experts.groupsByBest = true;
+  return experts;
+}();
+
+/// Nemotron 3's, without gates.
+inline constexpr LlamaExperts nemotronExperts = [] {
+  LlamaExperts experts = correctedExperts;
+  experts.gate = "";
+  experts.sharedKey = "moe_shared_expert_intermediate_size";
+  experts.countsShared = false;
+  experts.denseKey = "";
+  experts.latentKey = "moe_latent_size";
+  return experts;
+}();
+
+/// Jamba's, in each second layer.
+inline constexpr LlamaExperts jambaExperts = [] {
+  LlamaExperts experts = qwenExperts;
+  experts.name = "feed_forward";
+  experts.router = "router";
+  experts.hiddenKey = "intermediate_size";
+  experts.periodKey = "expert_layer_period";
+  experts.offsetKey = "expert_layer_offset";
+  return experts;
+}();
+
+/// LFM2's, which the first layers lack.
+inline constexpr LlamaExperts lfmExperts = [] {
+  LlamaExperts experts = minimaxExperts;
+  experts.name = "feed_forward";
+  experts.countKey = "num_experts";
+  experts.hiddenKey = "moe_intermediate_size";
+  experts.sharesSum = false;
+  experts.sharesOtherwise = true;
+  experts.correction = "expert_bias";
+  experts.correctionKey = "use_expert_bias";
+  experts.leastSum = 1e-6;
+  experts.denseKey = "num_dense_layers";
+  experts.dense = 2;
+  experts.scaleKey = "routed_scaling_factor";
   return experts;
 }();
 

@@ -91,6 +91,16 @@ LlamaKind &LlamaKind::withNames(StringRef output, StringRef last) {
   return *this;
 }
 
+LlamaKind &LlamaKind::withOwnNames(ArrayRef<LlamaName> own) {
+  names = own;
+  return *this;
+}
+
+LlamaKind &LlamaKind::withActKey(StringRef key) {
+  actKey = key;
+  return *this;
+}
+
 const LlamaKind *llamaKind(StringRef type) {
   const LlamaKind *kind =
       llvm::find_if(llamaKinds(), [&](const LlamaKind &one) { return one.type == type; });

@@ -5,7 +5,6 @@
 //   Touvron et al. 2023, "LLaMA: Open and Efficient Foundation Language Models"
 //   Jiang et al. 2023, "Mistral 7B"; Mistral AI 2025, "Ministral 3"
 //   Yang et al. 2024, "Qwen2 Technical Report"; Yang et al. 2025, "Qwen3 Technical Report"
-//   Qwen Team 2025, "Qwen3-Next"; Qwen Team 2026, "Qwen3.5"
 //   Gemma Team 2024, "Gemma", "Gemma 2"; 2025, "Gemma 3"
 //   Abdin et al. 2024, "Phi-3 Technical Report"; Liu et al. 2024, "GRIN: GRadient-INformed MoE"
 //   Jiang et al. 2024, "Mixtral of Experts"
@@ -46,9 +45,6 @@ constexpr LlamaPlaces fourPlaces = {"input_layernorm", "post_attention_layernorm
                       glm4Places = {"input_layernorm", "post_self_attn_layernorm",
                                     "post_attention_layernorm", "post_mlp_layernorm"},
                       onePlace = {"input_layernorm", "", "", ""};
-constexpr LlamaBias always = {"", true}, ifAsked = {"attention_bias"},
-                    unlessAsked = {"attention_bias", true}, mlpIfAsked = {"mlp_bias"},
-                    usedIfAsked = {"use_bias"}, usedUnlessAsked = {"use_bias", true};
 constexpr StringRef tanhGelu = "gelu_pytorch_tanh";
 
 /// Gemma's three, whose attention has biases if asked.
@@ -139,17 +135,6 @@ static LlamaKind cohere() {
       .withAngles(500000)
       .withNorms(LlamaNorm::NoBias, 1e-5, "layer_norm_eps")
       .withPlaces(onePlace)
-      .withBiases(ifAsked, ifAsked);
-}
-
-/// The language model of Qwen 3.5: three of four layers are delta nets.
-static LlamaKind qwen35(StringRef type) {
-  return LlamaKind(type)
-      .with(GatedHeads)
-      .withMixer(LlamaMixer::DeltaNet)
-      .withAngles(10000, 0.25)
-      .withNorms(LlamaNorm::OnePlusRms, 1e-6)
-      .withHeadNorms(LlamaHeadNorm::Each)
       .withBiases(ifAsked, ifAsked);
 }
 
@@ -309,18 +294,6 @@ static std::vector<LlamaKind> rmsKinds() {
           .withNorms(Norm::OnePlusLayer, 1e-5, "norm_eps")
           .withMlp(Mlp::Plain, "relu2")
           .withBiases(ifAsked, ifAsked, mlpIfAsked),
-  };
-}
-
-/// Whose layers are recurrences, most of them.
-static std::vector<LlamaKind> hybridKinds() {
-  return {
-      qwen35("qwen3_5_text").withHeads(256, 4),
-      qwen35("qwen3_5_moe_text").withHeads(256, 2).withExperts(summedSharedExperts),
-      qwen35("qwen3_next")
-          .withHeads(256, 2)
-          .withExperts(mostlySummedExperts)
-          .withMixer(LlamaMixer::PackedDeltaNet),
   };
 }
 

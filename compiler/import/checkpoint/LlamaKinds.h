@@ -7,6 +7,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace attn::importer {
@@ -47,6 +48,14 @@ enum LlamaTrait : uint64_t {
   NormsBehindIfSaid = 1U << 31,   ///< norms behind only with use_post_norm
   GatedHeads = uint64_t(1) << 32, ///< what heads give is weighted; the weights stand behind queries
   NeighboursUnlessSaid = uint64_t(1) << 33, ///< the pairs that turn are, by rope_interleave
+  AdjustedWidth = uint64_t(1) << 34, ///< of the feed-forward, as LFM2 makes it of intermediate_size
+  TieEmbedding = uint64_t(1) << 35,  ///< tie_embedding counts before tie_word_embeddings
+  TurnsIfSaid = uint64_t(1) << 36,   ///< only where position_embedding_type is `rope`
+  PartMultipliers = uint64_t(1) << 37, ///< of each part of a layer, and of embeddings and scores
+  OnePart = uint64_t(1) << 38,         ///< a layer is attention, a mixer, a feed-forward or experts
+  NeverTurns = uint64_t(1) << 39,      ///< positions are nowhere
+  NeverTied = uint64_t(1) << 40,       ///< whatever tie_word_embeddings says
+  NormedResidual = uint64_t(1) << 41,  ///< what is normed is added to, times numbers of the config
 };
 
 /// The norms of a layer and behind the last one.
@@ -73,7 +82,16 @@ enum class LlamaHeadNorm {
 enum class LlamaMixer {
   None,
   DeltaNet,
-  PackedDeltaNet, ///< queries, keys, values and gates of a head in one tensor
+  PackedDeltaNet,   ///< queries, keys, values and gates of a head in one tensor
+  ShortConvolution, ///< LFM2's
+  Mamba,            ///< Mamba 2, as Bamba and Granite 4 have it
+  FalconMamba,      ///< the same beside attention, with multipliers
+  PureMamba,        ///< the same without anything else
+  Selective,        ///< Mamba, the first
+  NormedSelective,  ///< Falcon Mamba
+  JambaSelective,   ///< Jamba's
+  Lightning,        ///< MiniMax's
+  NemotronMamba,    ///< the same, where a layer is one part
 };
 
 /// How the feed-forward gets from the width to its own and back.
@@ -88,6 +106,11 @@ struct LlamaBias {
   llvm::StringRef key = ""; ///< empty: no config says
   bool otherwise = false;   ///< where it does not say
 };
+
+/// Biases by the keys that most classes have, and such that are always there.
+inline constexpr LlamaBias always = {"", true}, ifAsked = {"attention_bias"},
+                           unlessAsked = {"attention_bias", true}, mlpIfAsked = {"mlp_bias"},
+                           usedIfAsked = {"use_bias"}, usedUnlessAsked = {"use_bias", true};
 
 /// What the norms of a layer are called, by where they stand; empty where there is none.
 struct LlamaPlaces {
@@ -125,6 +148,13 @@ struct LlamaExperts {
   llvm::StringRef leastKey = ""; ///< the least that weights are divided by; empty: any
   /// Which layers have experts: each so many, up to one that is said; empty: no key says a last.
   llvm::StringRef stepKey = "decoder_sparse_step", lastKey = "";
+  llvm::StringRef correctionKey = ""; ///< whether chances are corrected; empty: they are
+  llvm::StringRef latentKey = "";     ///< a width that rows are mapped to before experts
+  /// Which layers have experts: each so many, from one on; empty: other keys say. One expert is a
+  /// feed-forward without any.
+  llvm::StringRef periodKey = "", offsetKey = "";
+  int64_t sharedOtherwise = 0; ///< of sharedKey, where nothing is said
+  double leastSum = 0;         ///< added to the sum that weights are divided by
 };
 
 /// Attention whose keys and values are maps of one short row for each token: the lengths of the
@@ -136,13 +166,16 @@ struct LlamaLatent {
   int64_t values = 0;            ///< features of a head of values
 };
 
+/// A name of a tensor as the writer of Llama's form has it, and what the family calls it.
+using LlamaName = std::pair<llvm::StringRef, llvm::StringRef>;
+
 /// A family, with the published class's defaults of what a config may leave out. A row of the table
 /// is Llama's with what differs: `LlamaKind("qwen2").withBiases({"", true})`.
 struct LlamaKind {
   explicit LlamaKind(llvm::StringRef type) : type(type) {}
   llvm::StringRef type;
   uint64_t traits = 0;
-  llvm::StringRef act = "silu";
+  llvm::StringRef act = "silu", actKey = "hidden_act"; ///< no key: the class has one of its own
   const LlamaExperts *experts = nullptr;
   double base = 10000, part = 1; ///< of angles; of a head that is turned
   double eps = 1e-6;
@@ -163,6 +196,8 @@ struct LlamaKind {
   LlamaBias inputBias, outBias, mlpBias, headBias; ///< the last of scores of tokens
   LlamaMlp mlp = LlamaMlp::Gated;
   llvm::StringRef up = "up_proj", down = "down_proj", out = "o_proj", lastNorm = "norm";
+  llvm::ArrayRef<LlamaName>
+      names; ///< other names of tensors; a list that lives as long as the table
 
   /// The same as another family.
   LlamaKind as(llvm::StringRef name) const;
@@ -183,10 +218,14 @@ struct LlamaKind {
   LlamaKind &withMixer(LlamaMixer which);
   LlamaKind &withLatent(const LlamaLatent &lengths);
   LlamaKind &withNames(llvm::StringRef output, llvm::StringRef last);
+  LlamaKind &withOwnNames(llvm::ArrayRef<LlamaName> own);
+  LlamaKind &withActKey(llvm::StringRef key);
 };
 
 /// Those whose keys and values are latent, which is a table of its own.
 std::vector<LlamaKind> latentKinds();
+/// Those some of whose layers are recurrences.
+std::vector<LlamaKind> hybridKinds();
 
 /// All families in this form.
 llvm::ArrayRef<LlamaKind> llamaKinds();

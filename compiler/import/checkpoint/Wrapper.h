@@ -8,9 +8,6 @@
 
 namespace attn::importer {
 
-/// Names of tensors, or their first components, as a family has them and as the file has them.
-using TensorNames = std::vector<std::pair<std::string, std::string>>;
-
 /// The language model inside of a model that sees or hears.
 struct InnerModel {
   Folder folder;       ///< its config.json is `text_config`, its tensors have a family's names

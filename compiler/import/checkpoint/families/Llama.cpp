@@ -32,6 +32,8 @@ void LlamaWriter::writeDims() {
   if (sharedHidden)
     os << "dim I = " << sharedHidden << (kind.experts->isSharedWeighted ? ", U = 1" : "")
        << "  // feed-forward of the expert of all rows\n";
+  if (latentWidth)
+    os << "dim O = " << latentWidth << "  // what experts take\n";
   if (denseHidden)
     os << "dim Z = " << denseHidden << "  // feed-forward of layers without experts\n";
   int64_t shortLength = std::max(rotation.shortLength, windowed.shortLength);
@@ -43,9 +45,10 @@ void LlamaWriter::writeDims() {
     os << "dyn B <= 64, T <= " << most << "\n\n";
   else
     os << mixer.dims << "dyn B <= 8\ncache kv capacity " << most << '\n';
-  if (!isAttending.empty())
+  if (hasStates())
     os << "state " << StringRef(mixer.results()).drop_front(2)
-       << "  // of each layer, those that attend leave theirs\n";
+       << (isAttending.empty() ? "  // of each layer\n"
+                               : "  // of each layer, those that attend leave theirs\n");
   if (!isEncoder)
     os << '\n';
   if (eyes)
@@ -59,6 +62,7 @@ void LlamaWriter::writeDims() {
 }
 
 void LlamaWriter::writeIgnored() {
+  os << mixer.ignored;
   if (writer.folder.has("lm_head.weight") && (!hasHead || isTied))
     os << "ignore \"lm_head.weight\"  // "
        << (hasHead ? "the same numbers as the embedding\n" : "no result needs it\n");
@@ -121,7 +125,7 @@ void LlamaWriter::writeEntries() {
                       : seesBothWays ? ", lengths"
                                      : "") +
                      mixer.names() + ")";
-  if (!isAttending.empty())
+  if (hasStates())
     return writeMixedEntries(made);
   std::string states = norms.of(lastNorm, made);
   if (isEncoder)
@@ -177,7 +181,20 @@ void LlamaWriter::write() {
 }
 
 static void writeLlama(FamilyWriter &writer) {
-  LlamaWriter(writer, *llamaKind(writer.type)).write();
+  const LlamaKind &kind = *llamaKind(writer.type);
+  if (kind.names.empty() || writer.ofLlamaCpp()) // whose files have the same names for all
+    return LlamaWriter(writer, kind).write();
+  std::string text;
+  raw_string_ostream os(text);
+  FamilyWriter inner{writer.folder, writer.config,       os,          writer.type,
+                     writer.model,  writer.architecture, writer.task, writer.within};
+  LlamaWriter(inner, kind).write();
+  TensorNames names;
+  for (bool isThere : {true, false}) // of two names for one, that in the folder counts
+    for (auto [ours, theirs] : kind.names)
+      if (writer.folder.has((theirs + ".weight").str()) == isThere)
+        names.push_back({ours.str(), theirs.str()});
+  writer.os << renamed(text, names);
 }
 
 /// The types of the table.

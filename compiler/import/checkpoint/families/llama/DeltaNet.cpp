@@ -10,41 +10,6 @@ using namespace llvm;
 
 namespace attn::importer {
 
-std::string LayerMixer::names(StringRef before) const {
-  std::string text;
-  for (const State &state : states)
-    text += (", " + before + state.name).str();
-  return text;
-}
-
-std::string LayerMixer::parameters() const {
-  std::string text;
-  for (const State &state : states)
-    text += ", " + state.name + ": [" + state.axes + "]";
-  return text;
-}
-
-std::string LayerMixer::types() const {
-  std::string text;
-  for (const State &state : states)
-    text += ", [" + state.axes + "]";
-  return text;
-}
-
-std::string LayerMixer::resultTypes() const {
-  std::string text;
-  for (const State &state : states)
-    text += ", [L, " + state.axes + "]";
-  return text;
-}
-
-std::string LayerMixer::results() const {
-  std::string text;
-  for (const State &state : states)
-    text += ", " + state.name + ": [L, " + state.axes + "]";
-  return text;
-}
-
 /// The projections of tokens: each by itself, or all of a head of keys side by side.
 static std::string projectionsOf(LlamaMixer which) {
   if (which == LlamaMixer::DeltaNet)
@@ -66,9 +31,9 @@ static std::string projectedBy(LlamaMixer which) {
          "\"b t n k -> b t (n k)\"), split(v0, \"b t n qp -> b t (n qp)\"))\n";
 }
 
-LayerMixer readDeltaNet(FamilyWriter &writer, LlamaMixer which, double eps,
-                        function_ref<std::string(StringRef)> act) {
-  Config &config = writer.config;
+LayerMixer readDeltaNet(const MixerSource &source) {
+  Config &config = source.writer.config;
+  LlamaMixer which = source.which;
   int64_t keys = config.size("linear_num_key_heads", 16),
           values = config.size("linear_num_value_heads", 32);
   if (values % keys)
@@ -96,11 +61,11 @@ LayerMixer readDeltaNet(FamilyWriter &writer, LlamaMixer which, double eps,
      << "block DeltaNet[T](x: [B, T, D]" << mixer.parameters() << ") -> [B, T, D]" << mixer.types()
      << " {\ndim TJ = T + J1\n"
      << projectionsOf(which) << "linear conv1d: J -> _ along Y\nparam A_log, dt_bias: [M]\n"
-     << "rmsnorm norm: P eps " << numberText(eps) << "\nlinear out_proj: N, Q, P -> D\n"
+     << "rmsnorm norm: P eps " << numberText(source.eps) << "\nlinear out_proj: N, Q, P -> D\n"
      << "part rule: DeltaRule\n"
      << projectedBy(which) << "let seen = pack(TJ, conv, mixed)\n"
      << "let sums = conv1d(windows(seen, TJ = T as J))\n"
-     << "let qs, ks, vs = unpack(" << act("sums") << ", Y as NK, NK2, MP)\n"
+     << "let qs, ks, vs = unpack(" << source.act("sums") << ", Y as NK, NK2, MP)\n"
      << "let q = split(qs, \"b t (n k) -> b t n k\")\n"
      << "let k = split(relabel(ks, NK2 = NK), \"b t (n k) -> b t n k\")\n"
      << "let v = split(vs, \"b t (n q p) -> b t n q p\")\n"

@@ -44,8 +44,12 @@ public:
 protected:
   /// Whether the family has a trait.
   bool is(LlamaTrait trait) const { return (kind.traits & trait) != 0; }
+  /// Whether some layers, or all, have states.
+  bool hasStates() const { return !mixer.states.empty(); }
   /// Whether layers with a window turn otherwise than those that see all.
   bool turnsByLayer() const;
+  /// What the activation of the family makes of `x`.
+  std::string activated(llvm::StringRef x) const;
 
   FamilyWriter &writer;
   Config &config;
@@ -57,19 +61,25 @@ protected:
   int64_t width = 0, heads = 0, groups = 0, features = 0, layers = 0, hidden = 0, tokens = 0,
           positions = 0, capacity = 0, experts = 0, chosen = 0,
           sharedHidden = 0, ///< of the expert of all rows; 0: there is none
-      denseHidden = 0;      ///< of layers without experts, where others have some
+      denseHidden = 0,      ///< of layers without experts, where others have some
+      latentWidth = 0;      ///< what rows are mapped to before experts; 0: nothing
   /// How many positions back, and ahead where tokens see both ways, a layer with a window sees; 0
   /// where there is none, or it hides nothing.
   int64_t reach = 0;
   double eps = 0, queryScale = 0, cap = 0, lastCap = 0, clip = 0;
   double tokenScale = 1, residualScale = 1, lastScale = 1; ///< `lastScale` of scores of tokens
   double routedScale = 1;                                  ///< of the weights of experts
+  double keyScale = 1, attentionInScale = 1, attentionOutScale = 1, mixerScale = 1, gateScale = 1,
+         downScale = 1; ///< of parts of a layer
+  /// What residuals and what is added to them are multiplied by: of attention, mixers, the mlp.
+  double alphas[3] = {1, 1, 1}, betas[3] = {1, 1, 1};
   double temper = 0, temperLength = 0; ///< of queries: how much they grow, each how many positions
   LlamaHeadNorm headNorm = LlamaHeadNorm::None;
   bool hasBias = false, hasOutBias = false, hasMlpBias = false, hasHeadBias = false;
   bool isTied = false;
   bool isParallel = false;
   bool turnsNeighbours = false; ///< the pairs that turn are neighbours
+  bool isCorrected = false;     ///< the chances of experts, where they are sigmoids
   bool isXielu = false;         ///< the activation has learnt slopes
   bool seesBothWays = false;
   bool isHalfWindow = false; ///< sliding_window counts those on both sides
@@ -84,6 +94,8 @@ protected:
   std::vector<bool> isTurned;    ///< likewise; empty: all turn, or none does
   std::vector<bool> isAttending; ///< likewise; empty: all attend
   std::vector<bool> isRouted;    ///< likewise; empty: all have experts, or none has
+  std::vector<bool> isMixing;    ///< where each layer is one part: whether that is a mixer
+  bool hasDense = false;         ///< likewise: whether some are a feed-forward without experts
   LayerMixer mixer;              ///< of those that do not attend
   bool turnsNone = false;
   Rotation rotation, windowed; ///< of full layers, of those with a window
@@ -92,6 +104,10 @@ protected:
 private:
   /// Sizes, biases, and what scores are scaled and capped by.
   void readSizes();
+  /// The width of LFM2's feed-forward: two thirds of what is said, times a number, made a multiple.
+  void adjustWidth();
+  /// What each layer is, where it is one part.
+  void readParts();
   /// How the width is shared out among heads.
   void readHeads();
   /// The same of heads whose keys and values are latent.
@@ -102,6 +118,10 @@ private:
   void readBiases();
   /// What embeddings, results and scores are multiplied by, and capped by.
   void readScales();
+  /// What residuals are multiplied by, as MiniMax has them.
+  void readResidualScales();
+  /// The same of each part of a layer, as Falcon H1 has them.
+  void readPartScales();
   void readExperts();
   /// Which layers have experts, where not all do.
   void readRouted();
@@ -167,14 +187,25 @@ private:
   std::string attendedLatent(llvm::StringRef n);
   /// The block of layers with attention, and that of the others, where both stand apart.
   void writeMixers();
+  void writeAttentionBlock();
+  /// A residual and what is made of it, added up.
+  std::string weighed(llvm::StringRef kept, const std::string &made, size_t part) const;
+  /// A layer that is one part.
+  void writeOnePart();
+  /// Writes what a layer's mixer makes of `n`, or attention, or both, and gives its name.
+  std::string writeMixed(const std::string &n);
   void writeProjections();
   void writeMlp();
   /// What the feed-forward makes of `x`; the same without experts.
   std::string mlpOf(llvm::StringRef x);
   std::string denseMlpOf(llvm::StringRef x);
+  /// What the expert of all rows makes of `x`.
+  std::string sharedOf(llvm::StringRef x) const;
   void declareDenseMlp(llvm::StringRef size);
   /// The blocks of both kinds of feed-forward, where some layers have experts.
   void writeFeedForwards();
+  void writeDenseBlock(llvm::StringRef size);
+  void writeRoutedBlock();
   void writeExperts();
   void writeExpert();
   void writeGptOssExpert();

@@ -11,6 +11,11 @@ namespace attn::importer {
 
 bool LlamaConfig::turnsByLayer() const { return !isFull.empty() && !(rotation == windowed); }
 
+std::string LlamaConfig::activated(StringRef x) const {
+  return act.empty() ? activationOf(config, "model_type", kind.act, x)
+                     : activation(config, act, kind.act, x);
+}
+
 void LlamaConfig::readHeads() {
   width = config.size("hidden_size");
   heads = config.size("num_attention_heads");
@@ -37,18 +42,30 @@ void LlamaConfig::readHeads() {
 
 void LlamaConfig::readSizes() {
   readHeads();
-  layers = config.size("num_hidden_layers");
-  hidden = config.size(kind.experts ? kind.experts->hiddenKey : "intermediate_size");
+  if (is(OnePart))
+    readParts();
+  else
+    layers = config.size("num_hidden_layers");
+  StringRef hiddenKey = kind.experts && (!is(OnePart) || !isRouted.empty())
+                            ? kind.experts->hiddenKey
+                            : "intermediate_size";
+  bool isAdjusted = is(AdjustedWidth);
+  hidden = config.size(isAdjusted && config.has("block_ff_dim") ? "block_ff_dim" : hiddenKey);
+  if (isAdjusted)
+    adjustWidth();
   tokens = config.size("vocab_size");
   positions = config.size("max_position_embeddings");
   eps = kind.epsKey.empty() && !writer.ofLlamaCpp()
             ? kind.eps
             : config.number(kind.epsKey.empty() ? "layer_norm_eps" : kind.epsKey, kind.eps);
-  isTied = config.flag("tie_word_embeddings", is(Tied));
+  isTied = config.flag("tie_word_embeddings", is(Tied)) && !is(NeverTied);
+  if (is(TieEmbedding))
+    isTied = config.flag("tie_embedding", isTied);
   turnsNeighbours = writer.folder.turnsNeighbours || is(Neighbours) ||
                     (is(NeighboursUnlessSaid) && config.flag("rope_interleave", true));
   isParallel = is(Parallel) || (is(ParallelIfAsked) && config.flag("use_parallel_residual", false));
-  act = is(ScaledTokens) && config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
+  act =
+      is(ScaledTokens) && config.has("hidden_activation") ? "hidden_activation" : kind.actKey.str();
   if (is(Clipped))
     clip = config.number("clip_qkv").value_or(0);
   if (kind.headNormKey.empty() || config.flag(kind.headNormKey, false))
@@ -108,6 +125,10 @@ void LlamaConfig::readScales() {
     residualScale = said("scale_depth", 1.4, root) / root;
     lastScale = said("dim_model_base", 256, double(width)) / double(width);
   }
+  if (is(PartMultipliers))
+    readPartScales();
+  if (is(NormedResidual))
+    readResidualScales();
   if (is(FinalCap))
     lastCap = config.number("final_logit_softcapping")
                   .value_or(config.isSilent("final_logit_softcapping") ? kind.lastCap : 0);
@@ -152,18 +173,31 @@ void LlamaConfig::chooseCapacity() {
 }
 
 void LlamaConfig::readExperts() {
-  if (!kind.experts)
+  if (!kind.experts || (is(OnePart) && isRouted.empty()))
     return;
   // transformers 5 writes what the class's own key stands for.
   StringRef count = kind.experts->countKey, newer = "num_local_experts";
+  if (config.number(count) == 0.0 && kind.experts->sharedOtherwise) { // that of all rows is left
+    hidden = config.size(kind.experts->sharedKey, kind.experts->sharedOtherwise);
+    return;
+  }
   experts = config.size(config.has(count) ? count : config.has(newer) ? newer : count);
+  if (experts == 1 && !kind.experts->periodKey.empty()) {
+    experts = 0;
+    return;
+  }
   if (config.has(newer) && config.size(newer) != experts)
     config.refuse(newer, Twine(experts) + ", which is `" + count + "`");
   // There is no expert of all rows where its width is 0 or, of Granite, unsaid.
   StringRef sharedKey = kind.experts->sharedKey;
-  double without = kind.experts->isGranite ? 0 : 1;
+  double without = kind.experts->sharedOtherwise ? double(kind.experts->sharedOtherwise)
+                   : kind.experts->isGranite     ? 0
+                                                 : 1;
   if (!kind.experts->shared.empty() && config.number(sharedKey).value_or(without) != 0)
-    sharedHidden = config.size(sharedKey) * (kind.experts->countsShared ? hidden : 1);
+    sharedHidden =
+        (kind.experts->sharedOtherwise ? config.size(sharedKey, kind.experts->sharedOtherwise)
+                                       : config.size(sharedKey)) *
+        (kind.experts->countsShared ? hidden : 1);
   StringRef key = kind.experts->chosenKey;
   auto oneOf = [&](StringRef name) { // of all layers, where each has its own
     if (config.isSilent(name) || config.whole(name))
@@ -180,8 +214,16 @@ void LlamaConfig::readExperts() {
   if (!kind.experts->scaleKey.empty())
     routedScale =
         config.number(kind.experts->scaleKey, writer.ofLlamaCpp() ? 1 : kind.experts->scale);
+  isCorrected =
+      !kind.experts->correction.empty() &&
+      (kind.experts->correctionKey.empty() || config.flag(kind.experts->correctionKey, true));
   readExpertGroups();
-  readRouted();
+  if (!kind.experts->latentKey.empty() && config.has(kind.experts->latentKey))
+    latentWidth = config.size(kind.experts->latentKey);
+  if (is(OnePart) && hasDense)
+    denseHidden = config.size("intermediate_size");
+  if (!is(OnePart))
+    readRouted();
 }
 
 void LlamaConfig::readExpertGroups() {
@@ -224,13 +266,17 @@ void LlamaConfig::readRouted() {
   if (last < 0)
     last = double(layers) - 1;
   std::vector<double> plain = config.numbers("mlp_only_layers");
+  bool isPeriodic = !kind.experts->periodKey.empty();
+  int64_t period = isPeriodic ? config.size(kind.experts->periodKey, 2) : 1;
+  double offset = isPeriodic ? config.number(kind.experts->offsetKey, 1) : 0;
   for (int64_t n = 0; n < layers; ++n)
-    isRouted.push_back(size_t(n) < types.size()
-                           ? types[size_t(n)] == "sparse"
-                           : double(n) >= first && double(n) <= last && (n + 1) % step == 0 &&
-                                 !is_contained(plain, double(n)));
+    isRouted.push_back(size_t(n) < types.size() ? types[size_t(n)] == "sparse"
+                       : isPeriodic ? double(n % period) == offset
+                                    : double(n) >= first && double(n) <= last &&
+                                          (n + 1) % step == 0 && !is_contained(plain, double(n)));
   if (none_of(isRouted, [](bool routed) { return routed; }))
     config.refuse(!types.empty()                      ? "mlp_layer_types"
+                  : isPeriodic                        ? kind.experts->periodKey
                   : !key.empty()                      ? key
                   : config.has("decoder_sparse_step") ? "decoder_sparse_step"
                                                       : "mlp_only_layers",
@@ -292,6 +338,10 @@ void LlamaConfig::readTurns(int64_t window) {
   if (is(OnlyNearTurn) && (window || kind.type == "cohere2"))
     for (bool full : isFull)
       isTurned.push_back(!full);
+  if (is(NeverTurns))
+    isTurned.assign(size_t(layers), false);
+  if (is(TurnsIfSaid) && config.text("position_embedding_type", "nope") != "rope")
+    isTurned.assign(size_t(layers), false);
   turnsNone = !isTurned.empty() && none_of(isTurned, [](bool turned) { return turned; });
   if (turnsNone || all_of(isTurned, [](bool turned) { return turned; }))
     isTurned.clear();
@@ -320,30 +370,6 @@ void LlamaConfig::readLayers() {
   isAllWindowed = isOneKind && isWindowed;
   if (isOneKind)
     isFull.clear();
-}
-
-void LlamaConfig::readMixers() {
-  if (kind.mixer == LlamaMixer::None)
-    return;
-  std::vector<std::string> types = config.texts("layer_types");
-  if (!types.empty() && types.size() != size_t(layers))
-    config.refuse("layer_types", "one for each of " + Twine(layers) + " layers");
-  int64_t every = types.empty() ? config.size("full_attention_interval", 4) : 0;
-  for (int64_t n = 0; n < layers; ++n) {
-    bool isKnown = every || (size_t(n) < types.size() && (types[size_t(n)] == "full_attention" ||
-                                                          types[size_t(n)] == "linear_attention"));
-    if (!isKnown)
-      return config.refuse("layer_types", "`full_attention` and `linear_attention`");
-    isAttending.push_back(every ? (n + 1) % every == 0 : types[size_t(n)] == "full_attention");
-  }
-  if (llvm::none_of(isAttending, [](bool attends) { return attends; }))
-    return config.refuse("layer_types", "a layer of `full_attention` at least");
-  if (isEncoder)
-    return config.refuse("is_causal", "true, and no sentence encoder: recurrences see what was");
-  if (llvm::all_of(isAttending, [](bool attends) { return attends; }))
-    return isAttending.clear();
-  mixer = readDeltaNet(writer, kind.mixer, eps,
-                       [&](StringRef x) { return activation(config, act, kind.act, x); });
 }
 
 /// The values of rope that a published class takes where a config says none; empty of most.
@@ -388,6 +414,10 @@ void LlamaConfig::readTempering(Config &from) {
 }
 
 void LlamaConfig::readRotations() {
+  if (is(NeverTurns)) {
+    rotation.turned = windowed.turned = features;
+    return;
+  }
   Config parameters = config.within("rope_parameters"), scaling = config.within("rope_scaling");
   bool hasScaling = config.has("rope_scaling"),
        isByType = parameters.has("full_attention") || parameters.has("sliding_attention");
@@ -466,7 +496,11 @@ void LlamaConfig::readPictures() {
 void LlamaConfig::read() {
   if (writer.task != "ForCausalLM" && !writer.task.empty())
     config.refuse("architectures", "a model `…ForCausalLM`, or one without a head");
-  prefix = writer.folder.has("model.embed_tokens.weight") ? "model." : "";
+  // Of a family that calls it otherwise, by the name in the folder.
+  bool isWithin = writer.folder.has("model.embed_tokens.weight");
+  for (auto [ours, theirs] : kind.names)
+    isWithin |= ours == "model.embed_tokens" && writer.folder.has((theirs + ".weight").str());
+  prefix = isWithin ? "model." : "";
   lastNorm = prefix + kind.lastNorm.str();
   hasHead = writer.task == "ForCausalLM" && !writer.folder.isSentence();
   readSizes();

@@ -28,6 +28,10 @@ std::string LlamaWriter::layerArguments() const {
     given.push_back("turned = " + layersWhere(isTurned));
   if (!isAttending.empty())
     given.push_back("attends = " + layersWhere(isAttending));
+  if (!mixer.ownStatic.empty())
+    given.push_back(mixer.ownStatic + " = " + mixer.staticOfLayer);
+  if (!isMixing.empty())
+    given.push_back("mixes = " + layersWhere(isMixing));
   if (!isRouted.empty())
     given.push_back("routed = " + layersWhere(isRouted));
   for (int64_t layer = 0; eyes && layer < eyes->deep; ++layer)
@@ -42,41 +46,6 @@ std::string LlamaWriter::mask() const {
   if (!seesBothWays)
     return own;
   return own == "true" ? "inside" : "inside and " + own;
-}
-
-std::string LlamaNorms::declared(ArrayRef<StringRef> names, StringRef axis, double eps) const {
-  SmallVector<std::string> own;
-  for (StringRef name : names)
-    if (!name.empty())
-      own.push_back((name + (isApart() ? "_plain" : "")).str());
-  if (own.empty())
-    return "";
-  bool isBareRms = kind == LlamaNorm::BareRms,
-       isRms = kind == LlamaNorm::Rms || kind == LlamaNorm::OnePlusRms || isBareRms;
-  std::string text = std::string(isRms ? "rmsnorm " : "layernorm ") + join(own, ", ") + ": " +
-                     axis.str() + " eps " + numberText(eps);
-  if (kind == LlamaNorm::OnePlusRms && !addedOne)
-    text += " offset 1";
-  if (isApart() || kind == LlamaNorm::Bare)
-    text += " no weight no bias";
-  else if (isBareRms)
-    text += " no weight";
-  else if (kind == LlamaNorm::NoBias)
-    text += " no bias";
-  text += '\n';
-  for (StringRef name : names)
-    if (isApart() && !name.empty())
-      text += ("param " + name + ".weight, " + name + ".bias: [" + axis + "]\n").str();
-  return text;
-}
-
-std::string LlamaNorms::of(StringRef name, const std::string &x) const {
-  if (name.empty())
-    return x;
-  if (isApart())
-    return ("(" + name + "_plain(" + x + ") * (1 + " + name + ".weight) + " + name + ".bias)")
-        .str();
-  return (name + "(" + x + ")").str();
 }
 
 /// `x`, between -clip and clip, where that is not 0.
@@ -192,12 +161,14 @@ std::string LlamaWriter::denseMlpOf(StringRef x) {
                                                                               : "mlp.gate_proj";
   if (isXielu)
     return "mlp." + kind.down.str() + "(" + xielu(os, gate + "(" + x.str() + ")") + ")";
-  std::string inner = activation(config, act, kind.act, gate + "(" + x.str() + ")");
+  std::string inner =
+      activated(gate + "(" + x.str() + ")" + (gateScale == 1 ? "" : " * " + numberText(gateScale)));
   if (!isPlain)
     inner += " * " + up + "(" + x.str() + ")";
   if (is(SubNorms))
     inner = norms.of("mlp.ffn_sub_norm", inner);
-  return ("mlp." + kind.down + "(" + inner + ")").str();
+  return ("mlp." + kind.down + "(" + inner + ")").str() +
+         (downScale == 1 ? "" : " * " + numberText(downScale));
 }
 
 std::string LlamaWriter::turnedByLayer(StringRef name, const std::string &made) {
@@ -254,7 +225,7 @@ std::string LlamaWriter::attended(StringRef n) {
     queries = "plain_q", weight = " * sigmoid(relabel(gate, E2 = E))";
   }
   writeTurned("q", queries, kind.queryNorm);
-  writeTurned("k", map("k"), kind.keyNorm);
+  writeTurned("k", map("k") + (keyScale == 1 ? "" : " * " + numberText(keyScale)), kind.keyNorm);
   os << "let a = attend q over " << (isEncoder ? "k, " : "kv.push(k, ") << clipped(map("v"), clip)
      << (isEncoder ? "" : ")") << " along T as S" << (groups == heads ? "" : " group H by G")
      << " {\n"
@@ -279,17 +250,8 @@ void LlamaWriter::writeTables() {
        << numberText(temperLength) << "))  // of queries, by their positions\n";
 }
 
-void LlamaWriter::writeMixers() {
-  os << mixer.text << "block Attention[T](n: [B, T, D]" << (isPlaced() ? ", phase: [B, T, AP]" : "")
-     << ", kv: cache) -> [B, T, D] {\n";
-  declareAttention();
-  writeTables();
-  std::string whole = attended("n");
-  os << "return " << whole << "\n}\n\n";
-}
-
 void LlamaWriter::writeAttention() {
-  bool isMixed = !isAttending.empty();
+  bool isMixed = hasStates();
   std::string n = places.beforeAttention.empty() ? "x" : "n";
   if (!isMixed)
     writeTables();
@@ -297,12 +259,13 @@ void LlamaWriter::writeAttention() {
     os << "let n = " << norms.of(places.beforeAttention, "x") << '\n';
   std::string made = "mixed";
   if (isMixed)
-    os << "let mixed" << mixer.names("next_") << " = if attends then (attention(" << n
-       << (isPlaced() ? ", phase" : "") << ", kv)" << mixer.names() << ") else " << mixer.part
-       << "(" << n << mixer.names() << ")\n";
+    made = writeMixed(n);
   else
     made = attended(n);
-  os << "let y = x + " << result(places.behindAttention, made) << '\n';
+  if (is(NormedResidual))
+    os << "let y = " << (isMixed ? made : weighed(n, made, 0)) << '\n';
+  else
+    os << "let y = x + " << result(places.behindAttention, made) << '\n';
 }
 
 /// What the mlp reads: `n`, `y` or what is made of it.
@@ -316,6 +279,8 @@ std::string LlamaWriter::writeMlpInput() {
 }
 
 void LlamaWriter::writeLayer() {
+  if (is(OnePart))
+    return writeOnePart();
   if (eyes && eyes->isWhole)
     os << "// Rows of one picture see each other.\nmask picture(b, i, j) with input since: i32[B, "
           "T], until: i32[B, T] = since[b, i.row] <= j and j <= until[b, i.row]\n\n";
@@ -329,11 +294,13 @@ void LlamaWriter::writeLayer() {
     statics.push_back("full = true");
   if (!isTurned.empty())
     statics.push_back("turned = true");
-  bool isMixed = !isAttending.empty(), isRoutedByLayer = !isRouted.empty();
-  if (isMixed) {
+  bool isMixed = hasStates(), isByLayer = !isAttending.empty(), isRoutedByLayer = !isRouted.empty();
+  if (isByLayer)
     statics.push_back("attends = true");
+  if (!mixer.ownStatic.empty())
+    statics.push_back(mixer.ownStatic + " = 1");
+  if (isMixed)
     writeMixers();
-  }
   if (isRoutedByLayer) {
     statics.push_back("routed = true");
     writeFeedForwards();
@@ -351,8 +318,8 @@ void LlamaWriter::writeLayer() {
                         isParallel ? StringRef() : places.beforeMlp, places.behindMlp},
                        "D", eps);
   if (isMixed)
-    os << "part attention: Attention = \"\" if attends\npart " << mixer.part << ": " << mixer.block
-       << " if not attends\n";
+    os << "part attention: Attention = \"\"" << (isByLayer ? " if attends" : "") << "\npart "
+       << mixer.part << ": " << mixer.called() << (isByLayer ? " if not attends\n" : "\n");
   else
     declareAttention();
   if (isRoutedByLayer)
@@ -366,7 +333,8 @@ void LlamaWriter::writeLayer() {
   std::string fed = isRoutedByLayer
                         ? "(if routed then routed_mlp(" + m + ") else dense_mlp(" + m + "))"
                         : mlpOf(m);
-  std::string made = withDeepRows("y + " + result(places.behindMlp, fed));
+  std::string made = is(NormedResidual) ? weighed(m, fed, 2)
+                                        : withDeepRows("y + " + result(places.behindMlp, fed));
   os << "return " << made << mixer.names("next_") << "\n}\n\n";
 }
 

@@ -20,7 +20,12 @@ struct LayerMixer {
   std::string dims;  ///< lines of the model
   std::string text;  ///< the block and its cell
   std::vector<State> states;
+  /// A number of each layer that its block takes, and what that is for layer `n`; empty: none.
+  std::string ownStatic, staticOfLayer;
+  std::string ignored; ///< lines that name tensors which are computed
 
+  /// "Lightning(fade = fade)": the block, as a layer declares its part.
+  std::string called() const;
   /// ", conv, memory", with something in front of each.
   std::string names(llvm::StringRef before = "") const;
   /// ", conv: [B, J1, Y], memory: [B, N, Q, K, P]", as a block takes them.
@@ -32,8 +37,42 @@ struct LayerMixer {
   std::string resultTypes() const;
 };
 
-/// The mixer of a family, with the sizes that the config says; `act` applies its activation.
-LayerMixer readDeltaNet(FamilyWriter &writer, LlamaMixer which, double eps,
-                        llvm::function_ref<std::string(llvm::StringRef)> act);
+/// What a mixer is made of: a family, its config, the eps of its norms; `act` applies the family's
+/// activation.
+struct MixerSource {
+  FamilyWriter &writer;
+  LlamaMixer which;
+  double eps;
+  llvm::function_ref<std::string(llvm::StringRef)> act;
+};
+
+/// A row of the mixers' table.
+struct MixerForm {
+  LlamaMixer which;
+  llvm::StringRef types; ///< what `layer_types` calls layers that have it, with spaces between
+  /// What lists the layers that attend, by number, where no types are said; empty: each so many
+  /// attend, by full_attention_interval.
+  llvm::StringRef attendingKey;
+  bool attendsUnsaid; ///< where that key is not there, either: all attend, or none does
+  bool isBeside;      ///< each layer has it beside attention, or what OnePart says
+  LayerMixer (*read)(const MixerSource &source);
+  /// Which layers attend: each so many, from one on; empty: other keys say.
+  llvm::StringRef periodKey = "", offsetKey = "";
+  int64_t period = 0, offset = 0; ///< the same where the config does not say
+};
+
+/// The row of a mixer.
+const MixerForm &mixerForm(LlamaMixer which);
+
+/// MiniMax's lightning attention.
+LayerMixer readLightning(const MixerSource &source);
+/// Gated delta nets.
+LayerMixer readDeltaNet(const MixerSource &source);
+/// LFM2's short convolutions.
+LayerMixer readShortConvolution(const MixerSource &source);
+/// Mamba, the first.
+LayerMixer readSelective(const MixerSource &source);
+/// Mamba 2.
+LayerMixer readMamba(const MixerSource &source);
 
 } // namespace attn::importer

@@ -31,18 +31,18 @@ void LlamaWriter::writeRouting(StringRef m) {
   const LlamaExperts &own = *kind.experts;
   bool sharesSum = own.sharesSum ||
                    (!own.groupsByBest && config.flag("norm_topk_prob", own.sharesOtherwise)),
-       isCorrected = !own.correction.empty(), isSoftmax = !isCorrected || own.areChancesShared;
+       isSigmoid = !own.correction.empty(), isSoftmax = !isSigmoid || own.areChancesShared;
   std::string scores = (routerOf(own) + "(" + m + ")").str(),
               scale = routedScale == 1 ? "" : " * " + numberText(routedScale);
   if (own.isSparseMixer)
     return writeSparseMixer(scores);
-  if (!isCorrected && expertGroups == 1 && sharesSum) {
+  if (!isSigmoid && expertGroups == 1 && sharesSum) {
     // A softmax over all, made to sum up to 1, is one over the chosen.
     os << "let s, places = topk(X, " << scores << ", A)\nlet weights = softmax(A, s)" << scale
        << '\n';
     return;
   }
-  if (!isCorrected && expertGroups == 1 && scale.empty()) {
+  if (!isSigmoid && expertGroups == 1 && scale.empty()) {
     os << "let weights, places = topk(X, softmax(X, " << scores << "), A)\n";
     return;
   }
@@ -59,6 +59,8 @@ void LlamaWriter::writeRouting(StringRef m) {
     return;
   }
   std::string sum = "sum(A, picked)";
+  if (own.leastSum)
+    sum = "(" + sum + " + " + numberText(own.leastSum) + ")";
   double least = own.leastKey.empty() ? 0 : config.number(own.leastKey).value_or(1e-12);
   if (least > 0)
     sum = "max(" + sum + ", " + numberText(least) + ")";
@@ -91,10 +93,18 @@ std::string LlamaWriter::writeGroups(StringRef ranked) {
 }
 
 void LlamaWriter::writeFeedForwards() {
-  StringRef takes = "[T](m: [B, T, D]) -> [B, T, D] {\n";
-  os << "block Dense" << takes;
-  declareDenseMlp("Z");
-  os << "return " << denseMlpOf("m") << "\n}\n\nblock Routed" << takes;
+  writeDenseBlock("Z");
+  writeRoutedBlock();
+}
+
+void LlamaWriter::writeDenseBlock(StringRef size) {
+  os << "block Dense[T](m: [B, T, D]) -> [B, T, D] {\n";
+  declareDenseMlp(size);
+  os << "return " << denseMlpOf("m") << "\n}\n\n";
+}
+
+void LlamaWriter::writeRoutedBlock() {
+  os << "block Routed[T](m: [B, T, D]) -> [B, T, D] {\n";
   writeExperts();
   writeRouting("m");
   os << "return " << mlpOf("m") << "\n}\n\n";
@@ -104,7 +114,11 @@ void LlamaWriter::writeExperts() {
   os << "linear " << routerOf(*kind.experts) << ": D -> X"
      << (kind.experts->isGptOss ? " bias" : "") << "\nstack " << kind.experts->name
      << ".experts: X of Expert\n";
-  if (!kind.experts->correction.empty())
+  StringRef bias = hasMlpBias ? " bias" : "";
+  if (latentWidth)
+    os << "linear " << kind.experts->name << ".fc1_latent_proj: D -> O" << bias << "\nlinear "
+       << kind.experts->name << ".fc2_latent_proj: O -> D" << bias << '\n';
+  if (isCorrected)
     os << (isOneRow(writer, *kind.experts) ? "dim J = 1\n" : "") << "param "
        << correctionOf(*kind.experts)
        << (isOneRow(writer, *kind.experts) ? ": [J, X]\n" : ": [X]\n");
@@ -119,39 +133,48 @@ void LlamaWriter::writeExperts() {
   std::string path = (kind.experts->name + "." + kind.experts->shared).str();
   if (kind.experts->isSharedWeighted)
     os << "linear " << path << "_gate: D -> U\n";
-  StringRef bias = hasMlpBias ? " bias" : "";
-  os << "linear " << path << ".gate_proj, " << path << ".up_proj: D -> I" << bias << "\nlinear "
-     << path << ".down_proj: I -> D" << bias << '\n';
+  os << "linear " << (kind.experts->gate.empty() ? "" : path + ".gate_proj, ") << path
+     << ".up_proj: D -> I" << bias << "\nlinear " << path << ".down_proj: I -> D" << bias << '\n';
 }
 
-/// What the expert of all rows makes of `x`.
-static std::string sharedOf(Config &config, const LlamaKind &kind, StringRef act, StringRef x) {
+std::string LlamaWriter::sharedOf(StringRef x) const {
   std::string path = (kind.experts->name + "." + kind.experts->shared).str(),
               of = "(" + x.str() + ")";
   if (kind.experts->isGranite)
-    return "shared_mlp.output_linear(" + activation(config, act, kind.act, "shared_mlp.gate" + of) +
-           " * shared_mlp.up" + of + ")";
+    return "shared_mlp.output_linear(" + activated("shared_mlp.gate" + of) + " * shared_mlp.up" +
+           of + ")";
+  if (kind.experts->gate.empty())
+    return path + ".down_proj(" + activated(path + ".up_proj" + of) + ")";
   return (kind.experts->isSharedWeighted ? "sum(U, sigmoid(" + path + "_gate" + of + ")) * " : "") +
-         path + ".down_proj(" + activation(config, act, kind.act, path + ".gate_proj" + of) +
-         " * " + path + ".up_proj" + of + ")";
+         path + ".down_proj(" + activated(path + ".gate_proj" + of) + " * " + path + ".up_proj" +
+         of + ")";
 }
 
 std::string LlamaWriter::mlpOf(StringRef x) {
-  if (experts) {
-    std::string routed =
-        ("route(" + kind.experts->name + ".experts, " + x + ", places, weights)").str();
-    if (!sharedHidden)
-      return routed;
-    std::string sum = routed + " + " + sharedOf(config, kind, act, x);
-    return residualScale == 1 ? sum : "(" + sum + ")";
-  }
-  return denseMlpOf(x);
+  if (!experts)
+    return denseMlpOf(x);
+  std::string own = kind.experts->name.str() + ".",
+              taken = latentWidth ? own + "fc1_latent_proj(" + x.str() + ")" : x.str(),
+              routed = "route(" + own + "experts, " + taken + ", places, weights)";
+  if (latentWidth)
+    routed = own + "fc2_latent_proj(" + routed + ")";
+  if (!sharedHidden)
+    return routed;
+  std::string sum = routed + " + " + sharedOf(x);
+  return residualScale == 1 ? sum : "(" + sum + ")";
 }
 
 /// One of the experts that a row is routed to.
 void LlamaWriter::writeExpert() {
   if (kind.experts->isGptOss)
     return writeGptOssExpert();
+  if (kind.experts->gate.empty()) {
+    StringRef axis = latentWidth ? "O" : "D";
+    os << "block Expert(x: [" << axis << "]) -> [" << axis << "] {\nlinear up_proj: " << axis
+       << " -> F\nlinear down_proj: F -> " << axis << "\nreturn down_proj("
+       << activated("up_proj(x)") << ")\n}\n\n";
+    return;
+  }
   StringRef gate = kind.experts->gate, up = kind.experts->up, down = kind.experts->down;
   if (writer.ofLlamaCpp())
     gate = "gate", up = "up", down = "down";
@@ -166,8 +189,8 @@ void LlamaWriter::writeExpert() {
   os << "block Expert(x: [D]) -> [D] {\nlinear " << gate << ", " << up << ": D -> F";
   if (!packed.empty())
     os << " = split(\"" << packed << "\", " << gate << " " << up << ")";
-  os << "\nlinear " << down << ": F -> D\nreturn " << down << "("
-     << activation(config, act, kind.act, (gate + "(x)").str()) << " * " << up << "(x))\n}\n\n";
+  os << "\nlinear " << down << ": F -> D\nreturn " << down << "(" << activated((gate + "(x)").str())
+     << " * " << up << "(x))\n}\n\n";
 }
 
 void LlamaWriter::writeGptOssExpert() {
