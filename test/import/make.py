@@ -17,7 +17,7 @@ from gpts import gpt_shapes
 from make_latent import latent_folders
 from parts import CONFIGS, fitting
 from relatives import deberta_shapes, dinov3_shapes, kin_shapes
-from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
+from shapes import (backbone_weights, bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
                     opt_shapes, sam_shapes, swin_shapes, t5_encoder_shapes, t5_shapes, timm_shapes, tower_shapes, trocr_shapes, vit_shapes)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "numeric"))
@@ -461,19 +461,6 @@ def random_weights(shapes, seed):
     return {name: ((1 if name.endswith("norm.weight") or "LayerNorm" in name or "ln_" in name or ("norm" in name and name.endswith("weight")) else 0) +
                    np.asarray(rng.standard_normal(shape)) * (0.3 if len(shape) < 2 else 1.2 / np.sqrt(shape[-1]))).astype(np.float32)
             for name, shape in shapes.items()}
-
-
-def backbone_weights(weights, seed):
-    """Changes those of a backbone of convolutions, whose many layers would else make numbers large."""
-    rng = np.random.default_rng(seed)
-    for name, value in weights.items():
-        if value.ndim == 4:
-            value *= np.sqrt(value.shape[-1]) / np.sqrt(np.prod(value.shape[1:]))
-        elif name.endswith("running_var"):
-            value[:] = rng.uniform(0.5, 1.5, value.shape)
-        elif name.endswith(".weight") and ("bn" in name or "downsample.1" in name):
-            value[:] = 0.7 + 0.1 * value
-    return weights
 
 
 def make(family, folder, seed):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The names and shapes of the tensors in published folders, by family: of a config.json, as a dictionary."""
+import numpy as np
 
 
 def llama_shapes(c):
@@ -455,3 +456,16 @@ def timm_shapes(c):
     if c["num_classes"]:
         shapes.update(pair("head", c["num_classes"], d))
     return shapes
+
+
+def backbone_weights(weights, seed):
+    """Changes those of a backbone of convolutions, whose many layers would else make numbers large."""
+    rng = np.random.default_rng(seed)
+    for name, value in weights.items():
+        if value.ndim == 4:
+            value *= np.sqrt(value.shape[-1]) / np.sqrt(np.prod(value.shape[1:]))
+        elif name.endswith("running_var"):
+            value[:] = rng.uniform(0.5, 1.5, value.shape)
+        elif name.endswith(".weight") and ("bn" in name or "downsample.1" in name):
+            value[:] = 0.7 + 0.1 * value
+    return weights

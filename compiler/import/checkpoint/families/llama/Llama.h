@@ -143,11 +143,42 @@ private:
   void readTempering(Config &from);
 };
 
-/// Writes one model: a decoder with a cache, or an encoder of texts where tokens see both ways or
-/// the folder is a sentence encoder's.
-class LlamaWriter : private LlamaConfig {
+/// Writes the feed-forward of a layer: one for all rows, or experts.
+class LlamaFeedForward : protected LlamaConfig {
 public:
   using LlamaConfig::LlamaConfig;
+
+protected:
+  /// The parameters of a layer without blocks of its own for them.
+  void writeMlp();
+  /// What the feed-forward makes of `x`; the same without experts.
+  std::string mlpOf(llvm::StringRef x);
+  std::string denseMlpOf(llvm::StringRef x);
+  /// The blocks of both kinds of feed-forward, where some layers have experts.
+  void writeFeedForwards();
+  void writeDenseBlock(llvm::StringRef size);
+  void writeRoutedBlock();
+  /// One of the experts that a row is routed to.
+  void writeExpert();
+  /// The experts of each row, and their weights.
+  void writeRouting(llvm::StringRef m);
+
+private:
+  void declareDenseMlp(llvm::StringRef size);
+  void writeExperts();
+  void writeGptOssExpert();
+  /// What the expert of all rows makes of `x`.
+  std::string sharedOf(llvm::StringRef x) const;
+  void writeSparseMixer(llvm::StringRef scores);
+  /// Leaves out experts of groups that are not chosen, of what `ranked` says.
+  std::string writeGroups(llvm::StringRef ranked);
+};
+
+/// Writes one model: a decoder with a cache, or an encoder of texts where tokens see both ways or
+/// the folder is a sentence encoder's.
+class LlamaWriter : private LlamaFeedForward {
+public:
+  using LlamaFeedForward::LlamaFeedForward;
   /// Writes the spec; what is wrong with the config is left in it.
   void write();
 
@@ -195,20 +226,6 @@ private:
   /// Writes what a layer's mixer makes of `n`, or attention, or both, and gives its name.
   std::string writeMixed(const std::string &n);
   void writeProjections();
-  void writeMlp();
-  /// What the feed-forward makes of `x`; the same without experts.
-  std::string mlpOf(llvm::StringRef x);
-  std::string denseMlpOf(llvm::StringRef x);
-  /// What the expert of all rows makes of `x`.
-  std::string sharedOf(llvm::StringRef x) const;
-  void declareDenseMlp(llvm::StringRef size);
-  /// The blocks of both kinds of feed-forward, where some layers have experts.
-  void writeFeedForwards();
-  void writeDenseBlock(llvm::StringRef size);
-  void writeRoutedBlock();
-  void writeExperts();
-  void writeExpert();
-  void writeGptOssExpert();
   void writeHeadNorms();
   /// Queries or keys of `n`: projected, normed, turned, in the order of the family.
   void writeTurned(llvm::StringRef name, const std::string &map, llvm::StringRef norm);
@@ -216,13 +233,8 @@ private:
   std::string turnedByLayer(llvm::StringRef name, const std::string &made);
   /// Writes what the mlp reads, and gives its name.
   std::string writeMlpInput();
-  /// The experts of each row, and their weights.
-  void writeRouting(llvm::StringRef m);
   /// The result of a layer, with the rows that pictures give it, where it is one of the first.
   std::string withDeepRows(const std::string &made) const;
-  void writeSparseMixer(llvm::StringRef scores);
-  /// Leaves out experts of groups that are not chosen, of what `ranked` says.
-  std::string writeGroups(llvm::StringRef ranked);
   /// What is added to the residual stream.
   std::string result(llvm::StringRef norm, const std::string &made) const;
   /// What the stack gives its layers: "(seen = …)", or nothing where they are alike.

@@ -127,14 +127,14 @@ void LlamaWriter::writeProjections() {
      << outBias << '\n';
 }
 
-void LlamaWriter::writeMlp() {
+void LlamaFeedForward::writeMlp() {
   if (experts)
     writeExperts();
   else
     declareDenseMlp("F");
 }
 
-void LlamaWriter::declareDenseMlp(StringRef size) {
+void LlamaFeedForward::declareDenseMlp(StringRef size) {
   StringRef bias = hasMlpBias ? " bias" : "";
   if (kind.mlp == LlamaMlp::Packed)
     os << "linear mlp.gate, mlp.up: D -> " << size << " = split(\"mlp.gate_up_proj\", gate up)\n"
@@ -153,7 +153,7 @@ static std::string xielu(raw_ostream &os, const std::string &x) {
   return "0.5 * u + (if u > 0 then rise * u * u else fall * (exp(min(u, -1e-6)) - 1 - u))";
 }
 
-std::string LlamaWriter::denseMlpOf(StringRef x) {
+std::string LlamaFeedForward::denseMlpOf(StringRef x) {
   bool isPacked = kind.mlp == LlamaMlp::Packed, isPlain = kind.mlp == LlamaMlp::Plain;
   std::string up = isPacked ? "mlp.up" : ("mlp." + kind.up).str(), gate = isPacked ? "mlp.gate"
                                                                           : isPlain

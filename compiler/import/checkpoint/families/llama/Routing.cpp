@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Mixtures of experts in the layers of decoders in Llama's form: which experts a row is given to,
-// and with which weights.
+// Mixtures of experts in the layers of decoders in Llama's form: what a config says of them, which
+// experts a row is given to, and with which weights.
 //
 //   Fedus et al. 2021, "Switch Transformers"; Jiang et al. 2024, "Mixtral of Experts"
 //   DeepSeek-AI 2024, "DeepSeek-V2", section 2.1.2; "DeepSeek-V3 Technical Report", equations 12-16
@@ -11,6 +11,120 @@
 using namespace llvm;
 
 namespace attn::importer {
+
+void LlamaConfig::readExperts() {
+  if (!kind.experts || (is(OnePart) && isRouted.empty()))
+    return;
+  // transformers 5 writes what the class's own key stands for.
+  StringRef count = kind.experts->countKey, newer = "num_local_experts";
+  if (config.number(count) == 0.0 && kind.experts->sharedOtherwise) { // that of all rows is left
+    hidden = config.size(kind.experts->sharedKey, kind.experts->sharedOtherwise);
+    return;
+  }
+  experts = config.size(config.has(count) ? count : config.has(newer) ? newer : count);
+  if (experts == 1 && !kind.experts->periodKey.empty()) {
+    experts = 0;
+    return;
+  }
+  if (config.has(newer) && config.size(newer) != experts)
+    config.refuse(newer, Twine(experts) + ", which is `" + count + "`");
+  // There is no expert of all rows where its width is 0 or, of Granite, unsaid.
+  StringRef sharedKey = kind.experts->sharedKey;
+  double without = kind.experts->sharedOtherwise ? double(kind.experts->sharedOtherwise)
+                   : kind.experts->isGranite     ? 0
+                                                 : 1;
+  if (!kind.experts->shared.empty() && config.number(sharedKey).value_or(without) != 0)
+    sharedHidden =
+        (kind.experts->sharedOtherwise ? config.size(sharedKey, kind.experts->sharedOtherwise)
+                                       : config.size(sharedKey)) *
+        (kind.experts->countsShared ? hidden : 1);
+  StringRef key = kind.experts->chosenKey;
+  auto oneOf = [&](StringRef name) { // of all layers, where each has its own
+    if (config.isSilent(name) || config.whole(name))
+      return config.size(name);
+    std::vector<int64_t> each = config.sizes(name);
+    if (each.empty() || any_of(each, [&](int64_t size) { return size != each.front(); }))
+      config.refuse(name, "a number, or the same for each layer");
+    return each.empty() ? 1 : each.front();
+  };
+  StringRef usual = "num_experts_per_tok";
+  chosen = oneOf(config.has(usual) && !config.has(key) ? usual : key);
+  if (chosen > experts)
+    config.refuse(key, "at most " + Twine(experts) + ", the number of experts");
+  if (!kind.experts->scaleKey.empty())
+    routedScale =
+        config.number(kind.experts->scaleKey, writer.ofLlamaCpp() ? 1 : kind.experts->scale);
+  isCorrected =
+      !kind.experts->correction.empty() &&
+      (kind.experts->correctionKey.empty() || config.flag(kind.experts->correctionKey, true));
+  readExpertGroups();
+  if (!kind.experts->latentKey.empty() && config.has(kind.experts->latentKey))
+    latentWidth = config.size(kind.experts->latentKey);
+  if (is(OnePart) && hasDense)
+    denseHidden = config.size("intermediate_size");
+  if (!is(OnePart))
+    readRouted();
+}
+
+void LlamaConfig::readExpertGroups() {
+  if (kind.experts->groupsByBest) { // DeepSeek V2's, which are asked for by name
+    std::string method = config.text("topk_method", "greedy");
+    if (method != "greedy" && method != "group_limited_greedy")
+      config.refuse("topk_method", "`greedy` or `group_limited_greedy`");
+    if (method != "group_limited_greedy")
+      return config.passOver({"n_group", "topk_group"});
+  }
+  expertGroups = config.size("n_group", kind.experts->groups);
+  chosenGroups = config.size("topk_group", kind.experts->chosenGroups);
+  int64_t each = experts / expertGroups;
+  if (experts % expertGroups)
+    config.refuse("n_group",
+                  "a divisor of " + Twine(experts) + ", which is `" + kind.experts->countKey + "`");
+  else if (expertGroups > 1 && each < 2 && !kind.experts->groupsByBest)
+    config.refuse("n_group", "groups of two experts at least");
+  if (chosenGroups > expertGroups)
+    config.refuse("topk_group", "at most " + Twine(expertGroups) + ", the number of groups");
+  else if (chosen > chosenGroups * each && !kind.experts->groupsByBest) // else others weigh 0
+    config.refuse(kind.experts->chosenKey, "at most " + Twine(chosenGroups * each) +
+                                               ", the experts of `topk_group` of `n_group` groups");
+  if (chosenGroups >= expertGroups)
+    expertGroups = 1; // of which all count
+}
+
+void LlamaConfig::readRouted() {
+  std::vector<std::string> types = config.texts("mlp_layer_types");
+  if (!types.empty() && types.size() != size_t(layers))
+    config.refuse("mlp_layer_types", "one for each of " + Twine(layers) + " layers");
+  for (const std::string &type : types)
+    if (type != "sparse" && type != "dense")
+      config.refuse("mlp_layer_types", "`sparse` and `dense`");
+  StringRef key = kind.experts->denseKey;
+  double first = key.empty() ? 0 : config.number(key, double(kind.experts->dense));
+  int64_t step = config.size(kind.experts->stepKey, 1);
+  StringRef lastKey = kind.experts->lastKey;
+  double last = lastKey.empty() ? -1 : config.number(lastKey).value_or(-1);
+  if (last < 0)
+    last = double(layers) - 1;
+  std::vector<double> plain = config.numbers("mlp_only_layers");
+  bool isPeriodic = !kind.experts->periodKey.empty();
+  int64_t period = isPeriodic ? config.size(kind.experts->periodKey, 2) : 1;
+  double offset = isPeriodic ? config.number(kind.experts->offsetKey, 1) : 0;
+  for (int64_t n = 0; n < layers; ++n)
+    isRouted.push_back(size_t(n) < types.size() ? types[size_t(n)] == "sparse"
+                       : isPeriodic ? double(n % period) == offset
+                                    : double(n) >= first && double(n) <= last &&
+                                          (n + 1) % step == 0 && !is_contained(plain, double(n)));
+  if (none_of(isRouted, [](bool routed) { return routed; }))
+    config.refuse(!types.empty()                      ? "mlp_layer_types"
+                  : isPeriodic                        ? kind.experts->periodKey
+                  : !key.empty()                      ? key
+                  : config.has("decoder_sparse_step") ? "decoder_sparse_step"
+                                                      : "mlp_only_layers",
+                  "a layer with experts at least");
+  if (all_of(isRouted, [](bool routed) { return routed; }))
+    return isRouted.clear();
+  denseHidden = config.size("intermediate_size");
+}
 
 /// The map that scores experts.
 static std::string routerOf(const LlamaExperts &experts) {
@@ -27,7 +141,7 @@ static bool isOneRow(const FamilyWriter &writer, const LlamaExperts &experts) {
   return experts.isCorrectionOneRow && !writer.ofLlamaCpp();
 }
 
-void LlamaWriter::writeRouting(StringRef m) {
+void LlamaFeedForward::writeRouting(StringRef m) {
   const LlamaExperts &own = *kind.experts;
   bool sharesSum = own.sharesSum ||
                    (!own.groupsByBest && config.flag("norm_topk_prob", own.sharesOtherwise)),
@@ -71,7 +185,7 @@ void LlamaWriter::writeRouting(StringRef m) {
 
 /// Where one trains, experts are drawn from those whose scores are near the best one's: the weight
 /// of the best is its share among them, and that of the second its share without the best.
-void LlamaWriter::writeSparseMixer(StringRef scores) {
+void LlamaFeedForward::writeSparseMixer(StringRef scores) {
   if (chosen != 2)
     config.refuse(kind.experts->chosenKey, "2: the published class of this model takes two");
   double least = 2 * config.number("router_jitter_noise").value_or(0.01);
@@ -80,7 +194,7 @@ void LlamaWriter::writeSparseMixer(StringRef scores) {
      << numberText(least) << " then 0 else exp(all - best))\n";
 }
 
-std::string LlamaWriter::writeGroups(StringRef ranked) {
+std::string LlamaFeedForward::writeGroups(StringRef ranked) {
   os << "let grouped = split(" << ranked << ", \"b t (o ox) -> b t o ox\")\n";
   if (kind.experts->groupsByBest)
     os << "let of_group = max(OX, grouped)\n";
@@ -92,25 +206,25 @@ std::string LlamaWriter::writeGroups(StringRef ranked) {
   return "relabel(split(counting, \"b t o ox -> b t (o ox)\"), O*OX as X)";
 }
 
-void LlamaWriter::writeFeedForwards() {
+void LlamaFeedForward::writeFeedForwards() {
   writeDenseBlock("Z");
   writeRoutedBlock();
 }
 
-void LlamaWriter::writeDenseBlock(StringRef size) {
+void LlamaFeedForward::writeDenseBlock(StringRef size) {
   os << "block Dense[T](m: [B, T, D]) -> [B, T, D] {\n";
   declareDenseMlp(size);
   os << "return " << denseMlpOf("m") << "\n}\n\n";
 }
 
-void LlamaWriter::writeRoutedBlock() {
+void LlamaFeedForward::writeRoutedBlock() {
   os << "block Routed[T](m: [B, T, D]) -> [B, T, D] {\n";
   writeExperts();
   writeRouting("m");
   os << "return " << mlpOf("m") << "\n}\n\n";
 }
 
-void LlamaWriter::writeExperts() {
+void LlamaFeedForward::writeExperts() {
   os << "linear " << routerOf(*kind.experts) << ": D -> X"
      << (kind.experts->isGptOss ? " bias" : "") << "\nstack " << kind.experts->name
      << ".experts: X of Expert\n";
@@ -137,7 +251,7 @@ void LlamaWriter::writeExperts() {
      << ".up_proj: D -> I" << bias << "\nlinear " << path << ".down_proj: I -> D" << bias << '\n';
 }
 
-std::string LlamaWriter::sharedOf(StringRef x) const {
+std::string LlamaFeedForward::sharedOf(StringRef x) const {
   std::string path = (kind.experts->name + "." + kind.experts->shared).str(),
               of = "(" + x.str() + ")";
   if (kind.experts->isGranite)
@@ -150,7 +264,7 @@ std::string LlamaWriter::sharedOf(StringRef x) const {
          of + ")";
 }
 
-std::string LlamaWriter::mlpOf(StringRef x) {
+std::string LlamaFeedForward::mlpOf(StringRef x) {
   if (!experts)
     return denseMlpOf(x);
   std::string own = kind.experts->name.str() + ".",
@@ -165,7 +279,7 @@ std::string LlamaWriter::mlpOf(StringRef x) {
 }
 
 /// One of the experts that a row is routed to.
-void LlamaWriter::writeExpert() {
+void LlamaFeedForward::writeExpert() {
   if (kind.experts->isGptOss)
     return writeGptOssExpert();
   if (kind.experts->gate.empty()) {
@@ -193,7 +307,7 @@ void LlamaWriter::writeExpert() {
      << " * " << up << "(x))\n}\n\n";
 }
 
-void LlamaWriter::writeGptOssExpert() {
+void LlamaFeedForward::writeGptOssExpert() {
   // Float matrices are [in, out], those of MXFP4 are [out, in]. The shape of a square matrix does
   // not tell which, but `quantization_config` does.
   auto shape = writer.folder.shapes.find(prefix + "layers.0.mlp.experts.0.gate_up_proj.weight");
