@@ -450,7 +450,8 @@ attn_status InputReader::run() {
   for (int32_t i = 0; i < entry.inputCount; ++i) {
     const Setting *setting = find(i, count);
     seed = 0;
-    if (!setting && entry.inputs[i].state) // zeros
+    bool isPlace = !setting && inputs.list[size_t(i)].data; // of patches
+    if (isPlace || (!setting && entry.inputs[i].state))     // zeros
       continue;
     if (int32_t rows = rowsCountedBy(i); !setting && rows >= 0 && !command.isBench) {
       if (attn_status status = countWhole(i, rows))
