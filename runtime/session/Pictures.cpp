@@ -241,6 +241,8 @@ attn_status Pictures::see(Picture &picture, Error &error) {
   if (!seen.append(static_cast<const float *>(rows.data), size_t(byteSize(rows)) / sizeof(float)))
     return error.outOfMemory("the rows of pictures");
   picture.isSeen = true;
+  free(picture.pixels.values); // of no use any more, unlike the grid
+  picture.pixels.values = nullptr;
   return ATTN_OK;
 }
 
@@ -264,12 +266,15 @@ bool Pictures::prepare(int64_t held) {
       at[axis * count + t] = place.at[axis];
   }
   behind = int32_t(next - int64_t(places.size()));
-  // An entry takes one row at least.
-  int32_t input = inputNamed(entry, "seen");
-  size_t width = 1;
-  for (int32_t a = 1; a < entry.inputs[input].rank; ++a)
-    width *= size_t(entry.inputs[input].axes[a].offset);
-  return !seen.empty() || seen.resize(width);
+  return blank.resize(rowSize());
+}
+
+size_t Pictures::rowSize() const {
+  const attn_abi_tensor &rows = entry.inputs[inputNamed(entry, "seen")];
+  size_t size = 1;
+  for (int32_t a = 1; a < rows.rank; ++a)
+    size *= size_t(rows.axes[a].offset);
+  return size;
 }
 
 void Pictures::bind(const attn_abi_tensor &input, attn_tensor &tensor) {
@@ -285,10 +290,10 @@ void Pictures::bind(const attn_abi_tensor &input, attn_tensor &tensor) {
   if (strcmp(input.name, "behind") == 0) {
     tensor.data = &behind, tensor.shape[0] = 1;
   } else if (strcmp(input.name, "seen") == 0) {
-    size_t width = 1;
+    Vector<float> &rows = seen.empty() ? blank : seen;
     for (int32_t a = 1; a < input.rank; ++a)
-      width *= size_t(tensor.shape[a] = input.axes[a].offset);
-    tensor.data = seen.data(), tensor.shape[0] = int64_t(seen.size() / width);
+      tensor.shape[a] = input.axes[a].offset;
+    tensor.data = rows.data(), tensor.shape[0] = int64_t(rows.size() / rowSize());
   } else {
     tensor.shape[input.rank - 2] = 1, tensor.shape[input.rank - 1] = count;
     if (input.rank == 3)

@@ -63,6 +63,8 @@ private:
   const attn_abi_image *find() const;
   /// The inputs of the entry that sees, for one picture, whose places are in `grid`.
   bool bindSeeing(const Picture &picture, Vector<attn_tensor> &inputs, PictureGrid &grid) const;
+  /// How many numbers a row has.
+  size_t rowSize() const;
   /// Which result of the entry that sees has the rows.
   int32_t seenResult() const;
   /// The text of one picture.
@@ -78,6 +80,7 @@ private:
   const attn_abi_image *image;
   Vector<Picture> pictures;
   Vector<float> seen;         ///< [rows of all pictures, ...]
+  Vector<float> blank;        ///< a row, which an entry takes where there is no picture
   Vector<PromptPlace> places; ///< of each token of the prompt
   int64_t next = 0;           ///< the position behind the prompt
   // Of a call: [count], [3, count], [count], [count], [1].

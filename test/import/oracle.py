@@ -29,8 +29,8 @@ from oracle_prompts import PROMPTED
 from program import Failed, call, run
 from vit_twin import write_safetensors
 
-FAMILIES |= oracle_hybrids.FAMILIES
-BOUND, MODELS = 1e-4, {**FAMILIES, **HEADS, **oracle_hybrids.HEADS, **PROMPTED}
+FAMILIES |= oracle_hybrids.FAMILIES | PROMPTED
+BOUND, MODELS = 1e-4, {**FAMILIES, **HEADS, **oracle_hybrids.HEADS}
 # Keys that say who a config is of, and what a call returns.
 NAMES = {"architectures", "model_type", "transformers_version", "_name_or_path", "torch_dtype", "dtype", "id2label", "label2id", "return_dict",
          "output_hidden_states", "output_attentions", "torchscript", "is_encoder_decoder", "_attn_implementation_autoset", "experts_implementation"}

@@ -86,6 +86,21 @@ static void readInner(const json::Object &whole, const json::Object &text, Inner
   for (StringRef key : {"eos_token_id", "bos_token_id", "pad_token_id", "tie_word_embeddings"})
     if (const json::Value *value = whole.get(key); value && !config.get(key))
       config[key] = *value;
+  // Where pictures are read, the class around decides; LLaVA's takes what either says.
+  if (!eyesParts(inner.typeOfWrapper).empty()) {
+    bool ofText = text.getBoolean("tie_word_embeddings").value_or(false);
+    if (std::optional<bool> outer = whole.getBoolean("tie_word_embeddings"))
+      config["tie_word_embeddings"] = *outer || (ofText && inner.typeOfWrapper == "llava");
+    else if (inner.typeOfWrapper == "gemma3")
+      config["tie_word_embeddings"] = true;
+  }
+  if (const json::Value *cap = config.get("final_logit_softcapping");
+      cap && inner.typeOfWrapper == "gemma3") {
+    if (cap->kind() != json::Value::Null)
+      inner.notes.push_back("`text_config.final_logit_softcapping` is left out, as the published "
+                            "class of the whole leaves it out");
+    config.erase("final_logit_softcapping");
+  }
   // Each of these families has a class of this kind, by whatever name.
   config["architectures"] = json::Array{"TextForCausalLM"};
   // A rule that angles had before positions of pictures were values beside it.

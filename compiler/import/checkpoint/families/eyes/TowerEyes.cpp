@@ -78,11 +78,11 @@ static void setLlava(EyesReader &reader, StringRef part, int64_t layers, bool is
 
 /// Gemma 3's: means of squares of patches, and one map.
 static void setGemma(EyesReader &reader, int64_t layers, int64_t grid, TemplateValues &values) {
-  int64_t rows = reader.outer.size("mm_tokens_per_image", 256),
-          side = int64_t(std::sqrt(double(rows)));
-  if (side * side != rows || grid % side)
+  // The published class takes the root, rounded down.
+  auto side = int64_t(std::sqrt(double(reader.outer.size("mm_tokens_per_image", 256))));
+  if (grid % side)
     reader.outer.refuse("mm_tokens_per_image",
-                        "a square, whose side divides " + Twine(grid) + " patches");
+                        "a number whose root divides " + Twine(grid) + " patches");
   values.set("layers", layers);
   values.setIf("gemma", true);
   values.set("map", partOf(reader, "multi_modal_projector"));

@@ -370,6 +370,14 @@ void LlamaConfig::readRotations() {
 }
 
 void LlamaConfig::readPictures() {
+  const Folder *around = writer.folder.around;
+  auto hasEyes = [&] {
+    return any_of(eyesParts(around->config.getString("model_type").value_or("")),
+                  [&](StringRef part) { return around->hasWithin(part); });
+  };
+  if (isEncoder && around && hasEyes())
+    config.refuse(config.flag("is_causal", true) ? "use_bidirectional_attention" : "is_causal",
+                  "a decoder, where there are pictures in prompts");
   if (isEncoder || !hasHead)
     return;
   eyes = readEyes(writer, width, rotation.turned);

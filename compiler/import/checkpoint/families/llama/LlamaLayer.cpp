@@ -16,12 +16,20 @@ std::string LlamaWriter::maskOf(bool isWindowed) const {
   return seesBothWays && !isWindowed ? "true" : near;
 }
 
+std::string LlamaWriter::nearOf(bool isWindowed) const {
+  return "window(" + std::to_string(isWindowed ? reach : capacity) + ", " +
+         std::to_string(capacity) + ")";
+}
+
 std::string LlamaWriter::layerArguments() const {
   SmallVector<std::string> given;
   bool isSeen = !isFull.empty() && reach;
   if (isSeen)
     given.push_back("seen = if " + layersWhere(isFull) + " then " + maskOf(false) + " else " +
                     maskOf(true));
+  if (isSeen && eyes && eyes->isWhole)
+    given.push_back("near = if " + layersWhere(isFull) + " then " + nearOf(false) + " else " +
+                    nearOf(true));
   if (turnsByLayer())
     given.push_back("full = " + layersWhere(isFull));
   if (!isTurned.empty())
@@ -42,7 +50,10 @@ std::string LlamaWriter::layerArguments() const {
 std::string LlamaWriter::mask() const {
   std::string own = reach ? (isFull.empty() ? maskOf(true) : "seen") : maskOf(false);
   if (eyes && eyes->isWhole)
-    return own + " or picture";
+    return own + " or picture" +
+           (own == "seen" ? " and near"
+            : reach       ? " and " + nearOf(true)
+                          : "");
   if (!seesBothWays)
     return own;
   return own == "true" ? "inside" : "inside and " + own;
@@ -290,6 +301,8 @@ void LlamaWriter::writeLayer() {
   SmallVector<std::string> statics;
   if (!isFull.empty() && reach)
     statics.push_back("seen = " + maskOf(false));
+  if (!isFull.empty() && reach && eyes && eyes->isWhole)
+    statics.push_back("near = " + nearOf(false));
   if (turnsByLayer())
     statics.push_back("full = true");
   if (!isTurned.empty())
