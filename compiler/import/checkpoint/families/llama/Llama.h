@@ -164,8 +164,10 @@ protected:
   void writeRouting(llvm::StringRef m);
 
 private:
+  /// The parameters of one for all rows, of an axis, and of experts.
   void declareDenseMlp(llvm::StringRef size);
   void writeExperts();
+  /// GPT-OSS's expert, whose gate and map stand row by row in one tensor.
   void writeGptOssExpert();
   /// What the expert of all rows makes of `x`.
   std::string sharedOf(llvm::StringRef x) const;
