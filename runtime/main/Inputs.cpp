@@ -263,10 +263,7 @@ attn_status InputReader::fitRows(int32_t index) {
 /// All pictures given for an input, one after the other along its first axis.
 attn_status InputReader::readImages(int32_t index) {
   const attn_abi_tensor &wanted = entry.inputs[index];
-  const attn_abi_image *image = nullptr;
-  for (int32_t i = 0; i < model.tables->imageCount; ++i)
-    if (model.tables->images[i].entry == entryIndex && model.tables->images[i].input == index)
-      image = &model.tables->images[i];
+  const attn_abi_image *image = imageOf(*model.tables, entryIndex, index);
   if (image && !attn_image_load) {
     error.set(ATTN_BAD_INPUT, "R0303", "this program was linked without decoders of pictures");
     error.help("pass the tensor that one becomes: `--input %s=FILE.npy`", wanted.name);

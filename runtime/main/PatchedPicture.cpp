@@ -3,6 +3,7 @@
 // A picture's patches, and where they lie, as inputs of an entry.
 #include "main/PatchedPicture.h"
 #include "base/Tensor.h"
+#include "run/Model.h"
 #include "run/PictureGrid.h"
 
 // In libattn_image, which is linked only where an entry takes a picture.
@@ -11,17 +12,9 @@
 
 using namespace attn;
 
-static const attn_abi_image *patchesOf(const attn_abi_model &tables, int32_t entry, int32_t input) {
-  for (int32_t i = 0; i < tables.imageCount; ++i) {
-    const attn_abi_image &image = tables.images[i];
-    if (image.entry == entry && image.input == input && image.fit == ATTN_FIT_PATCHES)
-      return &image;
-  }
-  return nullptr;
-}
-
 bool attn::takesPatches(const attn_abi_model &tables, int32_t entry, int32_t input) {
-  return attn_picture_read && patchesOf(tables, entry, input);
+  const attn_abi_image *image = imageOf(tables, entry, input);
+  return attn_picture_read && image && image->fit == ATTN_FIT_PATCHES;
 }
 
 /// Copies a tensor into memory of the inputs.
@@ -35,7 +28,7 @@ static bool keep(Tensors &inputs, const attn_tensor &from, attn_tensor &to) {
 
 attn_status attn::readPatches(const attn_model &model, int32_t entry, int32_t input,
                               const char *path, Tensors &inputs, Error &error) {
-  const attn_abi_image &image = *patchesOf(*model.tables, entry, input);
+  const attn_abi_image &image = *imageOf(*model.tables, entry, input);
   const attn_abi_entry &tables = model.tables->entries[entry];
   attn_picture picture = {};
   char *message = nullptr;

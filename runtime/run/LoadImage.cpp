@@ -47,8 +47,8 @@ static int64_t evenHalf(int64_t rest) {
 static void sizeWithin(const Image &image, const attn_abi_image &spec, PictureFrame &frame) {
   double across = double(spec.width) / image.width, down = double(spec.height) / image.height,
          scale = across < down ? across : down;
-  frame.width = int64_t(image.width * scale + 0.5);
-  frame.height = int64_t(image.height * scale + 0.5);
+  frame.width = std::lround(image.width * scale);
+  frame.height = std::lround(image.height * scale);
   frame.width = frame.width < 1 ? 1 : frame.width;
   frame.height = frame.height < 1 ? 1 : frame.height;
 }
@@ -147,9 +147,7 @@ struct LoadedImage {
 /// Decodes a picture, and resizes it as input `input` of an entry takes it.
 static attn_status load(const attn_model *model, int32_t entry, int32_t input, const char *path,
                         LoadedImage &to, Error &error) {
-  for (int32_t i = 0; i < model->tables->imageCount; ++i)
-    if (model->tables->images[i].entry == entry && model->tables->images[i].input == input)
-      to.spec = &model->tables->images[i];
+  to.spec = imageOf(*model->tables, entry, input);
   if (!to.spec)
     return error.set(ATTN_NOT_FOUND, "R0102", "input %d of entry %d takes no picture", int(input),
                      int(entry));

@@ -65,6 +65,14 @@ constexpr int32_t maxDims = 256;
 /// The GPU that a context runs on; null where it runs on the CPU.
 class Gpu *gpuOf(attn_context &context);
 
+/// How a picture becomes input `input` of an entry; null where it takes none.
+inline const attn_abi_image *imageOf(const attn_abi_model &tables, int32_t entry, int32_t input) {
+  for (int32_t i = 0; i < tables.imageCount; ++i)
+    if (tables.images[i].entry == entry && tables.images[i].input == input)
+      return &tables.images[i];
+  return nullptr;
+}
+
 /// How input `input` of an entry becomes of a sound; null where it takes none.
 inline const attn_abi_sound *soundOf(const attn_abi_model &tables, int32_t entry, int32_t input) {
   for (int32_t i = 0; i < tables.soundCount; ++i)
