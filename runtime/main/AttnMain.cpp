@@ -171,7 +171,7 @@ static attn_status checkTextOptions(const Command &command, Error &error) {
     error.help("pass `--input NAME=FILE.wav` or FILE.flac, and no `--output`");
     return error.status;
   }
-  if (!command.pictures.empty() && (command.lines || command.isEmbed || !hasPrompt(command))) {
+  if (!command.pictures.empty() && (command.lines || isVector || !hasPrompt(command))) {
     error.set(ATTN_INVALID_ARGUMENT, "U0002",
               "`--image` has no effect without `--prompt`, `--file` or `--chat`");
     error.help("a picture of another entry is an input: `--input image=FILE`");

@@ -27,14 +27,27 @@ void Pictures::clear() {
   pictures.clear(), seen.clear();
 }
 
+/// Whether rows that one entry gives are those that another takes: any number of them, each with
+/// the same sizes, which are known.
+static bool areSameRows(const attn_abi_tensor &given, const attn_abi_tensor &taken) {
+  bool isSame = given.dtype == ATTN_F32 && taken.dtype == ATTN_F32 && taken.rank >= 1 &&
+                given.rank == taken.rank && taken.axes[0].dim >= 0;
+  for (int32_t a = 1; a < taken.rank && isSame; ++a)
+    isSame = given.axes[a].dim < 0 && taken.axes[a].dim < 0 &&
+             given.axes[a].offset == taken.axes[a].offset;
+  return isSame;
+}
+
 const attn_abi_image *Pictures::find() const {
+  int32_t taken = inputNamed(entry, "seen");
+  if (taken < 0 || inputNamed(entry, "picked") < 0)
+    return nullptr;
   for (int32_t i = 0; i < tables.imageCount; ++i) {
     const attn_abi_image &one = tables.images[i];
-    if (!one.mark || inputNamed(entry, "seen") < 0 || inputNamed(entry, "picked") < 0)
-      continue;
     const attn_abi_entry &sees = tables.entries[one.entry];
-    for (int32_t o = 0; o < sees.outputCount; ++o)
-      if (strcmp(sees.outputs[o].name, "seen") == 0)
+    for (int32_t o = 0; o < sees.outputCount && one.mark; ++o)
+      if (strcmp(sees.outputs[o].name, "seen") == 0 &&
+          areSameRows(sees.outputs[o], entry.inputs[taken]))
         return &one;
   }
   return nullptr;
@@ -52,7 +65,7 @@ bool Pictures::gives(const attn_abi_tensor &input) const {
   if (!image)
     return false;
   if (strcmp(input.name, "seen") == 0)
-    return input.dtype == ATTN_F32;
+    return true;
   bool isOne = strcmp(input.name, "behind") == 0;
   for (const char *name : {"picked", "at", "since", "until", "behind"})
     if (strcmp(input.name, name) == 0)

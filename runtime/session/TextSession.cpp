@@ -29,8 +29,12 @@ attn_status TextSession::check(Error &error) const {
       continue;
     error.set(ATTN_INVALID_ARGUMENT, "U0003", "entry `%s` takes `%s`, which a text does not give",
               entry.name, input.name);
-    error.help("to go on from a text, an entry takes tokens, i32[B, T], and how many there are, "
-               "`lengths: i32[B]`");
+    if (strcmp(input.name, "seen") == 0)
+      error.help("rows of pictures are f32[R, ...], of the sizes that the entry gives which takes "
+                 "`image`, beside `picked: i32[B, T]`");
+    else
+      error.help("to go on from a text, an entry takes tokens, i32[B, T], and how many there are, "
+                 "`lengths: i32[B]`");
     return error.status;
   }
   if (isTaken)

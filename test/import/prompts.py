@@ -207,6 +207,41 @@ def check_tower(folder, kind):
     assert notes.split()[0] == str(ids.size), f"{notes}, expected {ids.size} tokens"
 
 
+# The entry that sees gives rows of three numbers; the one that reads takes rows of others.
+OTHER_ROWS = """attn 1
+model M {
+  dim C = 3, P = 4, Q = P, W = 3, D = 6, V = 1024
+  dyn B <= 2, R <= 64, N <= 64
+  cache kv capacity 64
+  linear see_map: C, P, Q -> W
+  linear map: D -> D
+  embedding tokens: V -> D
+  linear head: D -> V
+  image input 4 x 4 patches 1 of 16 to 1024 pixels prompt "<image>"
+  entry see(image: f32[N, C, P, Q]) -> seen: [N, W] = see_map(image)
+  block Read[T](x: [B, T, D], kv: cache) -> [B, T, V] {
+    return head(attend x over kv.push(x, x) along T as S { mask causal })
+  }
+  entry prefill[T](ids: i32[B, T], seen: [R, D], picked: i32[B, T], kv: cache) -> [B, V] {
+    let row = min(max(picked, 0), R - 1)
+    return last(T, Read(if repeat(picked, D) < 0 then tokens(ids) else map(pick(seen, R at row)), kv))
+  }
+  forward[T](token: i32[B, T], kv: cache) -> [B, T, V] = Read(tokens(token), kv)
+  entry decode = forward[T: 1] last T
+  entry generate = unfold(prefill, decode, token = token, limit = 2)
+}
+"""
+
+
+def check_other_rows(folder):
+    spec = os.path.join(folder, "other.attn")
+    with open(spec, "w") as file:
+        file.write(OTHER_ROWS)
+    code, out, notes = said(["attn", "run", spec, "-O0", "--weights", "random", "--tokenizer", os.path.join(STORY, "tokenizer.json"), "--prompt", "And",
+                             "--entry", "generate"])
+    print(f"exit {code}: {notes}")
+
+
 def tokens_of(folder, text):
     """By the tokenizer, whose special tokens stand in the text."""
     code, out, notes = said(["attn", "tokenize", "--ids", os.path.join(folder, "tokenizer.json"), text])
@@ -221,6 +256,7 @@ def main():
     for kind in TOWERS:
         check_tower(os.path.join(sys.argv[1], kind), kind)
         print(f"{kind}: the same texts")
+    check_other_rows(sys.argv[1])
     thin = os.path.join(sys.argv[1], "thin.png")
     Image.new("RGB", (2010, 10)).save(thin)
     for arguments in ([program, "--prompt", one + one, "--image", files[0]], [program, "--prompt", "And", "--image", thin],
