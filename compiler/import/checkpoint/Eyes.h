@@ -16,6 +16,7 @@ struct Eyes {
   std::string kindOfPair;
   int64_t deep = 0;     ///< how many layers in front are given rows of their own
   bool isWhole = false; ///< rows of one picture see each other, those behind, too
+  int64_t rows = 0;     ///< then: of a picture
 };
 
 /// What is read of a model around a language model.

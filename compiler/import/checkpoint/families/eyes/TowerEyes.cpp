@@ -76,8 +76,8 @@ static void setLlava(EyesReader &reader, StringRef part, int64_t layers, bool is
   values.set("map_act", activation(outer, "projector_hidden_act", "gelu", "u"));
 }
 
-/// Gemma 3's: means of squares of patches, and one map.
-static void setGemma(EyesReader &reader, int64_t layers, int64_t grid, TemplateValues &values) {
+/// Gemma 3's: means of squares of patches, and one map; the rows of a picture.
+static int64_t setGemma(EyesReader &reader, int64_t layers, int64_t grid, TemplateValues &values) {
   // The published class takes the root, rounded down.
   auto side = int64_t(std::sqrt(double(reader.outer.size("mm_tokens_per_image", 256))));
   if (grid % side)
@@ -87,7 +87,8 @@ static void setGemma(EyesReader &reader, int64_t layers, int64_t grid, TemplateV
   values.setIf("gemma", true);
   values.set("map", partOf(reader, "multi_modal_projector"));
   values.set("rows_side", side);
-  values.set("square", std::max<int64_t>(grid / std::max<int64_t>(side, 1), 1));
+  values.set("square", std::max<int64_t>(grid / side, 1));
+  return side * side;
 }
 
 static Eyes readTower(EyesReader &reader, raw_ostream &os) {
@@ -111,7 +112,7 @@ static Eyes readTower(EyesReader &reader, raw_ostream &os) {
   int64_t grid = setTower(reader, part, vision, isSiglip, values),
           layers = vision.size("num_hidden_layers", 12);
   if (isGemma)
-    setGemma(reader, layers, grid, values);
+    eyes.rows = setGemma(reader, layers, grid, values);
   else
     setLlava(reader, part, layers, isSiglip, values);
   std::string line =

@@ -243,7 +243,7 @@ private:
   std::string layerArguments() const;
   /// Of a layer that sees all of what it may, or of one with a window.
   std::string maskOf(bool isWindowed) const;
-  /// Which rows of its own picture a row sees in such a layer.
+  /// Where a row of a picture may see others of it in such a layer: tiles elsewhere are left out.
   std::string nearOf(bool isWindowed) const;
   std::string mask() const;
   /// `what`, turned by a rotation whose table, where it has one, is called `table`.

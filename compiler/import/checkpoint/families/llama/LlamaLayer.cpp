@@ -18,7 +18,7 @@ std::string LlamaWriter::maskOf(bool isWindowed) const {
 
 std::string LlamaWriter::nearOf(bool isWindowed) const {
   return "window(" + std::to_string(isWindowed ? reach : capacity) + ", " +
-         std::to_string(capacity) + ")";
+         std::to_string(eyes->rows - 1) + ")";
 }
 
 std::string LlamaWriter::layerArguments() const {
@@ -50,10 +50,7 @@ std::string LlamaWriter::layerArguments() const {
 std::string LlamaWriter::mask() const {
   std::string own = reach ? (isFull.empty() ? maskOf(true) : "seen") : maskOf(false);
   if (eyes && eyes->isWhole)
-    return own + " or picture" +
-           (own == "seen" ? " and near"
-            : reach       ? " and " + nearOf(true)
-                          : "");
+    return own + " or picture and " + (own == "seen" ? "near" : nearOf(reach > 0));
   if (!seesBothWays)
     return own;
   return own == "true" ? "inside" : "inside and " + own;
