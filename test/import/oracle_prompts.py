@@ -74,6 +74,13 @@ PROMPTED = {
                                  "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 1, 1], "partial_rotary_factor": 0.5}},
         vision_config=dict(depth=2, hidden_size=32, out_hidden_size=32, intermediate_size=48, num_heads=2, patch_size=4, num_position_embeddings=25)),
         prompted),
+    "qwen3_5_moe": ("Qwen3_5MoeForConditionalGeneration", dict(
+        **PICTURED, text_config={**_MROPE, "head_dim": 16, "num_hidden_layers": 4, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+                                 "linear_key_head_dim": 8, "linear_value_head_dim": 6, "num_experts": 4, "num_experts_per_tok": 2,
+                                 "moe_intermediate_size": 24, "shared_expert_intermediate_size": 16,
+                                 "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 1, 1], "partial_rotary_factor": 0.5}},
+        vision_config=dict(depth=2, hidden_size=32, out_hidden_size=32, intermediate_size=48, num_heads=2, patch_size=4, num_position_embeddings=25)),
+        prompted),
     "gemma3": ("Gemma3ForConditionalGeneration", dict(
         image_token_id=50, boi_token_id=51, eoi_token_id=52, mm_tokens_per_image=4,
         text_config={**LLAMA, "head_dim": 8, "sliding_window": 5, "query_pre_attn_scalar": 8, "layer_types": ["sliding_attention", "full_attention"]},

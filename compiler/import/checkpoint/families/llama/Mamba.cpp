@@ -114,6 +114,9 @@ static MambaSizes readSizes(Config &config, const MambaKeys &keys) {
   sizes.hasBias = sizes.hasOutBias = config.flag(keys.bias, false);
   if (keys.which == LlamaMixer::NemotronMamba) {
     sizes.least = config.number("time_step_min", 0.001);
+    config.note(
+        "steps of the recurrence are at least `time_step_min`, of each token; the published "
+        "class bounds them where it reads a prompt, and not token by token");
     sizes.isNormedByGroup = true;
     return sizes;
   }
