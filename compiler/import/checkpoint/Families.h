@@ -48,6 +48,13 @@ public:
   void set(llvm::StringRef name, int64_t number) { values[name] = std::to_string(number); }
   /// A condition.
   void setIf(llvm::StringRef name, bool condition) { values[name] = condition; }
+  /// A section that is written once for each of these.
+  void setEach(llvm::StringRef name, llvm::ArrayRef<TemplateValues> each) {
+    llvm::json::Array all;
+    for (const TemplateValues &one : each)
+      all.push_back(llvm::json::Object(one.values));
+    values[name] = std::move(all);
+  }
 
 private:
   friend void writeTemplate(FamilyWriter &, llvm::StringRef, const TemplateValues &);

@@ -253,8 +253,10 @@ static bool addPrompt(Sema &sema, const ImageDecl &image,
   if (!llvm::StringRef(alone).contains(image.mark->text))
     return refuse(*image.alone, "this has no mark of a picture",
                   "write `" + image.mark->text + "` into it");
-  for (auto [key, text] : {std::pair("mark", image.mark->text), {"shown", shown}, {"alone", alone}})
+  auto add = [&](llvm::StringRef key, llvm::StringRef text) {
     to.push_back(sema.builder.getNamedAttr(key, sema.builder.getStringAttr(text)));
+  };
+  add("mark", image.mark->text), add("shown", shown), add("alone", alone);
   return true;
 }
 

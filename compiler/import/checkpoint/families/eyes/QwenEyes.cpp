@@ -96,53 +96,34 @@ static std::string whereListed(const std::vector<double> &listed, int64_t layers
   return layersWhere(holds);
 }
 
-/// Sets the values of results of layers that go to the first layers of the decoder. A layer that
-/// gives one keeps it beside its own result.
-static void setDeep(const QwenEyes &kind, Config &vision, StringRef part, int64_t layers,
-                    Eyes &eyes, TemplateValues &values) {
+/// Sets the values of results of layers that go to the first layers of the decoder, in the order of
+/// the layers; the maps that they go through stand in that of the list.
+static void setDeep(const QwenEyes &kind, Config &vision, int64_t layers, Eyes &eyes,
+                    TemplateValues &values) {
   StringRef key = "deepstack_visual_indexes";
   std::vector<double> deep = vision.numbers(key);
   if (kind.isDeep && !vision.has(key))
     deep = {8, 16, 24};
   if (!kind.isDeep) // a list that is empty
     deep.clear();
-  eyes.deep = int64_t(deep.size());
-  values.setIf("deep", !deep.empty());
-  values.set("rows", 1 + eyes.deep);
-  std::string given, parameters, arguments, results, kept, passed, last, mergers, rows;
-  // Results go on in the order of the layers, maps stand in that of the list.
   SmallVector<size_t> places = llvm::to_vector(llvm::seq(deep.size()));
   llvm::sort(places, [&](size_t one, size_t other) { return deep[one] < deep[other]; });
+  SmallVector<TemplateValues> each;
   for (auto [i, place] : enumerate(places)) {
     double layer = deep[place];
     if (layer < 0 || layer >= double(layers) || llvm::count(deep, layer) > 1)
       vision.refuse(key,
                     "layers, each once, of which there are " + Twine(layers) + " as `depth` says");
-    std::string number = std::to_string(i), name = "deep" + number,
-                merger = (part + "deepstack_merger_list." + Twine(place)).str();
-    StringRef comma = i ? ", " : "";
-    given += (comma + name + " = n == " + Twine(int64_t(layer))).str();
-    parameters += (comma + name + " = false").str();
-    arguments += ", kept" + number + ": [S, PD]";
-    results += ", [S, PD]";
-    kept += ", if " + name + " then z else kept" + number;
-    passed += ", x";
-    last += ", of" + number;
-    mergers += "layernorm " + merger + ".norm: PM*PD eps 1e-6\nlinear " + merger +
-               ".linear_fc1: PM*PD -> PMD bias\nlinear " + merger + ".linear_fc2: PMD -> D bias\n";
-    rows += ", repeat(" + merger + ".linear_fc2(gelu(" + merger + ".linear_fc1(" + merger +
-            ".norm(split(of" + number + ", \"(pn pm) pd -> pn (pm pd)\"))))), P1)";
+    TemplateValues &own = each.emplace_back();
+    own.set("comma", i ? ", " : "");
+    own.set("i", int64_t(i));
+    own.set("layer", int64_t(layer));
+    own.set("merger", int64_t(place));
   }
-  for (auto [name, text] : {std::pair("deep_given", &given),
-                            {"deep_parameters", &parameters},
-                            {"deep_arguments", &arguments},
-                            {"deep_results", &results},
-                            {"deep_kept", &kept},
-                            {"deep_passed", &passed},
-                            {"deep_last", &last},
-                            {"mergers", &mergers},
-                            {"deep_rows", &rows}})
-    values.set(name, StringRef(*text));
+  eyes.deep = int64_t(deep.size());
+  values.setIf("deep", !deep.empty());
+  values.setEach("each_deep", each);
+  values.set("rows", 1 + eyes.deep);
 }
 
 /// Sets the values of Qwen's encoder that its config says: its sizes.
@@ -211,7 +192,7 @@ static void setQwen(const QwenEyes &kind, Config &vision, StringRef part, Eyes &
     values.set("positions", positions);
     values.set("side", int64_t(std::sqrt(double(positions))));
   }
-  setDeep(kind, vision, part, layers, eyes, values);
+  setDeep(kind, vision, layers, eyes, values);
 }
 
 static Eyes readQwen(EyesReader &reader, raw_ostream &os) {
