@@ -351,6 +351,9 @@ static Expected<ImportedSpec> importModel(const Folder &folder, const InnerModel
   std::vector<std::string> architectures = config.texts("architectures");
   if (isTimm)
     architectures = {config.text("architecture", "")};
+  std::string task = splitArchitecture(architectures.empty() ? "" : architectures.front()).second;
+  if (inner && !inner->architecture.empty()) // the model is the whole, its task is to write
+    architectures = {inner->architecture};
   for (StringRef name : architectures) // which go into the text of the spec
     if (!all_of(name, [](char c) { return isAlnum(c) || StringRef("_.-/").contains(c); }))
       config.refuse(isTimm ? "architecture" : "architectures", "names of letters and digits");
@@ -361,7 +364,7 @@ static Expected<ImportedSpec> importModel(const Folder &folder, const InnerModel
     return unknownType(folder, type);
   if (Error error = checkPacking(folder.config))
     return std::move(error);
-  auto [model, task] = splitArchitecture(architectures.empty() ? "" : architectures.front());
+  std::string model = splitArchitecture(architectures.empty() ? "" : architectures.front()).first;
   ImportedSpec spec;
   std::string text;
   raw_string_ostream os(text);

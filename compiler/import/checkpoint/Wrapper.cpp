@@ -168,6 +168,8 @@ std::optional<InnerModel> innerModel(const Folder &folder) {
   readInner(folder.config, *text, inner);
   readTensors(folder, begin, inner);
   bool hasEyes = any_of(eyesParts(type), [&](StringRef part) { return folder.hasWithin(part); });
+  if (const json::Array *all = folder.config.getArray("architectures"); hasEyes && all)
+    inner.architecture = all->empty() ? "" : all->front().getAsString().value_or("").str();
   if (!hasEyes)
     inner.notes.push_back("what is not of the language model (`" + begin +
                           "`) is left out: the spec takes texts alone, no pictures and no sounds");

@@ -14,6 +14,7 @@ struct InnerModel {
   TensorNames names;   ///< for the spec, which has those of the file
   std::string ignored; ///< the lines of the spec for the other tensors
   std::string typeOfWrapper; ///< model_type of the whole
+  std::string architecture;  ///< of the whole, where its pictures are read, too; else empty
   std::vector<std::string> notes;
 };
 
