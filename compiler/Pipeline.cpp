@@ -60,6 +60,8 @@ static void addFused(OpPassManager &passes) {
   passes.addPass(createMergeArgumentsPass());
   // Maps stand beside what they are maps of.
   passes.addPass(createInlineMapsPass());
+  // Maps along heads and groups are linears from here on.
+  passes.addPass(createSplitAlongPass());
   // Projections are packed before norms are fused: a norm before q, k and v has one reader then.
   passes.addNestedPass<func::FuncOp>(createPackProjectionsPass());
   passes.addNestedPass<func::FuncOp>(createFuseEpiloguePass());

@@ -115,6 +115,47 @@ def FuseNormPass : Pass<"attn-fuse-norm", "mlir::func::FuncOp"> {
   let dependentDialects = ["attn::AttnDialect"];
 }
 
+def SplitAlongPass : Pass<"attn-split-along", "mlir::ModuleOp"> {
+  let summary = "makes linears of sums of products with weights of each place along axes";
+  let description = [{
+    A linear map along heads or groups has weights of its own for each of them: a linear for each, whose weights are packed as those of others are.
+
+    `attn-opt -attn-split-along` turns
+
+    ```mlir
+    !x = tensor<?x2x8xf32, #attn.axes<"T", "H", "N">>
+    !w = tensor<8x2x4xf32, #attn.axes<"N", "H", "K">>
+    !y = tensor<?x2x4xf32, #attn.axes<"T", "H", "K">>
+    attn.param @w : !w from <"w", [8, 16], offset = 0, strides = [8, 64, 1]>
+    func.func @heads(%x: !x) -> !y {
+      %w = attn.get @w : !w
+      %y = attn.reduce sum(%x, %w) over ["N"] : (!x, !w) -> !y {
+      ^bb0(%a: f32, %b: f32):
+        %p = arith.mulf %a, %b : f32
+        attn.yield %p : f32
+      }
+      return %y : !y
+    }
+    ```
+
+    into
+
+    ```mlir
+    attn.param @w.H0 : tensor<4x8xf32, #attn.axes<"K", "N">> from <"w", [8, 16], offset = 0, strides = [1, 8]> in f32
+    attn.param @w.H1 : tensor<4x8xf32, #attn.axes<"K", "N">> from <"w", [8, 16], offset = 64, strides = [1, 8]> in f32
+    func.func @heads(%x: !x) -> !y {
+      %x0 = attn.slice %x axis 1 at 0 : ...
+      %w0 = attn.get @w.H0 : ...
+      %y0 = attn.linear %x0, %w0 contract 1 : ...
+      ...
+      %y = attn.concat(%y0, %y1) axis 1 along [1, 1] : ...
+      return %y : !y
+    }
+    ```
+  }];
+  let dependentDialects = ["attn::AttnDialect"];
+}
+
 def OrderContractionPass : Pass<"attn-order-contraction", "mlir::ModuleOp"> {
   let summary = "lets linears of windows contract their axes in the order in which they lie in memory";
   let description = [{
