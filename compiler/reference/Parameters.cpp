@@ -25,7 +25,8 @@ static std::optional<int64_t> takeLayer(StringRef &word, int64_t place) {
   return layer;
 }
 
-/// What a placeholder `n`, `n/2`, `n%2`, `n/2%3` or `n@3-5` stands for; nothing of other words.
+/// What a placeholder `n`, `n/2`, `n%2`, `n/2%3*23+881` or `n@3-5` stands for; nothing of other
+/// words.
 static std::optional<int64_t> numberOf(StringRef word, int64_t layer) {
   if (!word.consume_front("n"))
     return std::nullopt;
@@ -35,11 +36,14 @@ static std::optional<int64_t> numberOf(StringRef word, int64_t layer) {
       return std::nullopt;
     layer = *own;
   }
-  int64_t divisor = 1, count = 0;
+  int64_t divisor = 1, count = 0, factor = 1, first = 0;
   if ((word.consume_front("/") && word.consumeInteger(10, divisor)) ||
-      (word.consume_front("%") && word.consumeInteger(10, count)) || !word.empty() || divisor < 1)
+      (word.consume_front("%") && word.consumeInteger(10, count)) ||
+      (word.consume_front("*") && word.consumeInteger(10, factor)) ||
+      (word.consume_front("+") && word.consumeInteger(10, first)) || !word.empty() || divisor < 1)
     return std::nullopt;
-  return count > 0 ? layer / divisor % count : layer / divisor;
+  int64_t own = count > 0 ? layer / divisor % count : layer / divisor;
+  return own * factor + first;
 }
 
 /// The pattern with the layer's number in the place of every placeholder.

@@ -56,9 +56,26 @@ static void sizeWithin(const Image &image, const attn_abi_image &spec, PictureFr
 /// How many times as long as the other a side of a picture may be that is cut into patches.
 static constexpr int longest = 200;
 
-static bool isLong(const Image &image) {
-  return std::max(image.width, image.height) >
-         longest * int64_t(std::min(image.width, image.height));
+static bool isLong(const Image &image, const attn_abi_image &spec) {
+  return spec.leastPixels && std::max(image.width, image.height) >
+                                 longest * int64_t(std::min(image.width, image.height));
+}
+
+/// The size of a picture whose sides become multiples of a square of patches, as large as the most
+/// pixels allow, as Gemma 4's processor has it (Google 2026, "Gemma 4"). A side that would be
+/// shorter than a square is one.
+static void fillPatches(const Image &image, const attn_abi_image &spec, PictureFrame &frame) {
+  double across = double(spec.width) * spec.merged, down = double(spec.height) * spec.merged,
+         width = image.width, height = image.height, most = double(spec.mostPixels),
+         scale = std::sqrt(most / (width * height)),
+         squares = std::max(1.0, std::floor(most / (across * down)));
+  double w = std::floor(scale * width / across), h = std::floor(scale * height / down);
+  if (h < 1)
+    h = 1, w = std::min(std::floor(width / height), squares);
+  else if (w < 1)
+    w = 1, h = std::min(std::floor(height / width), squares);
+  frame.height = int64_t(std::max(h, 1.0) * down);
+  frame.width = int64_t(std::max(w, 1.0) * across);
 }
 
 /// The size of a picture whose sides become multiples of a square of patches, between the least and
@@ -85,7 +102,7 @@ static void sizeOfPatches(const Image &image, const attn_abi_image &spec, Pictur
 PictureFrame attn::frameOf(const Image &image, const attn_abi_image &spec) {
   PictureFrame frame{};
   if (spec.fit == ATTN_FIT_PATCHES) {
-    sizeOfPatches(image, spec, frame);
+    (spec.leastPixels ? sizeOfPatches : fillPatches)(image, spec, frame);
     return frame;
   }
   if (spec.fit == ATTN_FIT_WITHIN) {
@@ -154,7 +171,7 @@ static attn_status load(const attn_model *model, int32_t entry, int32_t input, c
   Image image;
   if (attn_status status = readPicture(path, image, error))
     return status;
-  if (to.spec->fit == ATTN_FIT_PATCHES && isLong(image)) {
+  if (to.spec->fit == ATTN_FIT_PATCHES && isLong(image, *to.spec)) {
     error.set(ATTN_BAD_INPUT, "R0302", "the picture `%s` is %d x %d: its sides differ too much",
               path, int(image.width), int(image.height));
     error.help("cut it, so that one side is at most %d times as long as the other", longest);

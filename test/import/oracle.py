@@ -125,9 +125,13 @@ def fill(model):
         for name, value in model.state_dict(keep_vars=True).items():
             is_frozen = "backbone" in name  # what a class does not train, which is no constant for that
             is_constant = isinstance(value, torch.nn.Parameter) and not value.requires_grad and not is_frozen
-            is_constant |= not isinstance(value, torch.nn.Parameter) and value.dim() == 0  # of an activation
+            is_bound = name.endswith(("put_min", "put_max"))  # what a map is clipped to
+            is_constant |= not isinstance(value, torch.nn.Parameter) and value.dim() == 0 and not is_bound  # of an activation
             is_computed = name.endswith(("slope_rate", "query_decay", "key_decay", "diagonal_decay"))  # of lightning attention
             if not value.is_floating_point() or is_constant or is_computed or name in sines:
+                continue
+            if is_bound:
+                value.fill_(-0.8 if name.endswith("min") else 0.7)
                 continue
             seed = hashlib.sha256(f"{name} {tuple(value.shape)}".encode()).digest()
             drawn = np.random.default_rng(list(seed)).standard_normal(tuple(value.shape))
@@ -135,7 +139,7 @@ def fill(model):
                 drawn = drawn / np.sqrt(value[0].numel() if value.dim() == 4 else value.shape[-1])
             else:
                 drawn = 0.2 * drawn
-            if value.dim() == 1 and "norm" in name.lower() and name.endswith("weight"):
+            if value.dim() == 1 and ("norm" in name.lower() and name.endswith("weight") or name.endswith("layer_scalar")):
                 drawn += 1
             if value.dim() > 1 and any(word in name for word in ("embed", "wte", "shared")):
                 drawn *= 3

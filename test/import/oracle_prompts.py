@@ -58,7 +58,48 @@ def pictured(model):
     return [({"seen": seen}, "see", {"image": image}), ({"scores": scores}, "scores", inputs)]
 
 
+def filled(model):
+    """The same of Gemma 4, whose pictures are of any shape: patches in the order of squares."""
+    config, vision = model.config, model.config.vision_config
+    side, merged, (rows, columns) = vision.patch_size, vision.pooling_kernel_size, GRID
+    square = [(y + i, x + j) for y in range(0, rows, merged) for x in range(0, columns, merged) for i in range(merged) for j in range(merged)]
+    row, column = (np.array(axis, np.int32) for axis in zip(*square))
+    patches = np.random.default_rng(4).standard_normal((rows * columns, 3, side, side)).astype(np.float32)
+    # The class takes pixels of 0 to 1, channels last, patches row by row.
+    pixels = np.zeros((rows * columns, side * side * 3), np.float64)
+    pixels[row * columns + column] = patches.transpose(0, 2, 3, 1).reshape(len(patches), -1) / 2 + 0.5
+    places = tensor(np.array([[(x, y) for y in range(rows) for x in range(columns)]], np.int32))
+    seen = model.model.get_image_features(tensor(pixels[None]), places).pooler_output[0]
+    count = len(seen)
+    ids = np.array([[5, 6, 7, *[config.image_token_id] * count, 8, 9, 5, 8]], np.int32)
+    there = ids == config.image_token_id
+    inputs = {"ids": ids, "seen": np.ascontiguousarray(seen.float().numpy()), "picked": np.where(there, np.arange(ids.shape[1]) - 3, -1).astype(np.int32)}
+    if config.text_config.use_bidirectional_attention == "vision":
+        own = np.arange(ids.shape[1])[None]
+        inputs["since"], inputs["until"] = (np.where(there, end, own).astype(np.int32) for end in (3, 2 + count))
+    scores = model(input_ids=tensor(ids), pixel_values=tensor(pixels[None]), image_position_ids=places, mm_token_type_ids=tensor(there.astype(np.int32)),
+                   use_cache=False).logits
+    return [({"seen": seen}, "see", {"image": patches, "row": row, "column": column}), ({"scores": scores}, "scores", inputs)]
+
+
+_GEMMA4 = {**LLAMA, "head_dim": 8, "global_head_dim": 16, "sliding_window": 5, "vocab_size_per_layer_input": LLAMA["vocab_size"]}
+_GEMMA4_EYES = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=8, patch_size=4,
+                    pooling_kernel_size=2, position_embedding_size=16)
+
 PROMPTED = {
+    "gemma4": ("Gemma4ForConditionalGeneration", dict(
+        image_token_id=50, audio_config=None,
+        text_config={**_GEMMA4, "num_hidden_layers": 6, "num_kv_shared_layers": 2, "use_double_wide_mlp": True, "hidden_size_per_layer_input": 12,
+                     "final_logit_softcapping": 30.0,
+                     "layer_types": ["sliding_attention", "sliding_attention", "full_attention", "sliding_attention", "sliding_attention",
+                                     "full_attention"]},
+        vision_config={**_GEMMA4_EYES, "use_clipped_linears": True}), filled),
+    "gemma4-moe": ("Gemma4ForConditionalGeneration", dict(
+        image_token_id=50, audio_config=None,
+        text_config={**_GEMMA4, "num_hidden_layers": 3, "hidden_size_per_layer_input": 0, "use_bidirectional_attention": "vision",
+                     "attention_k_eq_v": True, "num_global_key_value_heads": 1, "enable_moe_block": True, "num_experts": 5, "top_k_experts": 2,
+                     "moe_intermediate_size": 24, "layer_types": ["sliding_attention", "sliding_attention", "full_attention"]},
+        vision_config={**_GEMMA4_EYES, "standardize": True}), filled),
     "qwen2_vl": ("Qwen2VLForConditionalGeneration", dict(
         **PICTURED, text_config=_MROPE, vision_config=dict(depth=2, embed_dim=32, hidden_size=32, num_heads=2, mlp_ratio=2, patch_size=4)), prompted),
     "qwen2_5_vl": ("Qwen2_5_VLForConditionalGeneration", dict(

@@ -9,12 +9,14 @@ import os
 import re
 import subprocess
 import sys
+from typing import Callable, NamedTuple
 
 import numpy as np
 from PIL import Image
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "numeric")]
+import gemma4
 from make import random_weights
 from program import call, run
 from prompt_models import prompt_shapes, read, see, tower_shapes
@@ -38,8 +40,7 @@ KINDS = {
                       hidden_act="gelu_pytorch_tanh"), "model.language_model.", "model.visual."),
 }
 TEMPLATE = ("{% for m in messages %}{{ m.role }}:{% if m.content is string %}{{ m.content }}{% else %}{% for part in m.content %}"
-            "{% if part.type == 'image' %}<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ part.text }}{% endif %}{% endfor %}{% endif %}"
-            "<|end|>{% endfor %}assistant:")
+            "{% if part.type == 'image' %}MARK{% else %}{{ part.text }}{% endif %}{% endfor %}{% endif %}<|end|>{% endfor %}assistant:")
 
 
 # What stands for each byte in vocabularies of bytes: itself where it can be seen, else a character from 256 on.
@@ -74,7 +75,7 @@ def publish(folder, kind):
     pixels = dict(min_pixels=56 * 56, max_pixels=28 * 28 * 30)
     config = dict(model_type=kind, architectures=[architecture], vision_config={**EYES, **of_eyes}, **tokens)
     config |= dict(text_config={**words, "model_type": kind + "_text"}) if kind == "qwen3_vl" else words
-    files = {"config.json": config, "tokenizer.json": tokenizer, "chat_template.json": dict(chat_template=TEMPLATE),
+    files = {"config.json": config, "tokenizer.json": tokenizer, "chat_template.json": dict(chat_template=TEMPLATE.replace("MARK", FORMS[kind].alone)),
              "generation_config.json": dict(max_new_tokens=STEPS, eos_token_id=size + 4),
              "preprocessor_config.json": dict(image_processor_type="Qwen2VLImageProcessor", patch_size=14, merge_size=2, temporal_patch_size=2, **pixels)}
     whole = {**config, "text_config": words, "text": text, "eyes": eyes, "picture": pixels, "stop": size + 4}
@@ -94,11 +95,11 @@ def draw(folder):
     return files
 
 
-def written(config, weights, vocabulary, ids, seen):
+def written(form, config, weights, vocabulary, ids, seen):
     """The text that follows, and its tokens."""
     chosen = []
     while len(chosen) < STEPS:
-        token = int(np.argmax(read(config, weights, [*ids, *chosen], seen)))
+        token = int(np.argmax(form.read(config, weights, [*ids, *chosen], seen)))
         if token == config["stop"]:
             break
         chosen.append(token)
@@ -114,36 +115,84 @@ def said(command, text=None):
     return done.returncode, done.stdout, done.stderr
 
 
-def shown(text, pictures, seen):
+# Gemma 4, small and large: the config's keys of the text and of the encoder of pictures.
+GEMMA_EYES = dict(hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, head_dim=8, patch_size=8,
+                  pooling_kernel_size=2, position_embedding_size=64, rms_norm_eps=1e-6)
+GEMMAS = {
+    "gemma4": (dict(num_hidden_layers=7, num_kv_shared_layers=3, use_double_wide_mlp=True, hidden_size_per_layer_input=12, final_logit_softcapping=30.0,
+                    layer_types=[*["sliding_attention", "full_attention"] * 3, "full_attention"]), dict(use_clipped_linears=True)),
+    "gemma4-experts": (dict(hidden_size_per_layer_input=0, use_bidirectional_attention="vision", attention_k_eq_v=True, num_global_key_value_heads=1,
+                            enable_moe_block=True, num_experts=5, top_k_experts=2, moe_intermediate_size=16,
+                            layer_types=[*["sliding_attention"] * 2, "full_attention"]), dict(standardize=True)),
+}
+
+
+def publish_gemma4(folder, kind):
+    tokenizer, size, vocabulary = tokenizer_with(["<|image|>", "<|image>", "<image|>", "<|end|>"])
+    of_text, of_eyes = GEMMAS[kind]
+    words = {**TEXT, "model_type": "gemma4_text", "vocab_size": size + 4, "vocab_size_per_layer_input": size + 4, "pad_token_id": 0, "sliding_window": 9,
+             "global_head_dim": 16, "hidden_activation": "gelu_pytorch_tanh", "tie_word_embeddings": True, **of_text}
+    del words["hidden_act"]
+    config = dict(model_type="gemma4", architectures=["Gemma4ForConditionalGeneration"], text_config=words, vision_config={**GEMMA_EYES, **of_eyes},
+                  image_token_id=size)
+    files = {"config.json": config, "tokenizer.json": tokenizer, "chat_template.json": dict(chat_template=TEMPLATE.replace("MARK", FORMS[kind].alone)),
+             "generation_config.json": dict(max_new_tokens=STEPS, eos_token_id=size + 3),
+             "preprocessor_config.json": dict(image_processor_type="Gemma4ImageProcessor", patch_size=8, pooling_kernel_size=2, max_soft_tokens=70)}
+    whole = {**config, "text": "model.language_model.", "eyes": "model.vision_tower.", "map": "model.embed_vision.", "max_soft_tokens": 70, "stop": size + 3}
+    tensors = random_weights(gemma4.gemma4_shapes(whole), 3)
+    tensors |= {name: np.float32(-0.7 if name.endswith("_min") else 0.8) for name in tensors if name.endswith(("_min", "_max"))}
+    write_files(folder, files, tensors)
+    return whole, {name: value.astype(np.float64) for name, value in tensors.items()}, vocabulary
+
+
+class Form(NamedTuple):
+    """How models of a kind are published, what they see and read, and what stands for a picture: in a prompt, around its rows, in a prompt without a mark."""
+    publish: Callable
+    see: Callable
+    read: Callable
+    rows: Callable  # of what `see` gives
+    mark: str
+    around: str
+    alone: str
+
+
+QWEN = Form(publish, see, read, lambda seen: seen[0][0], MARKS[0], "{}", "<|vision_start|><|image_pad|><|vision_end|>")
+GEMMA = Form(publish_gemma4, gemma4.see, lambda *of: gemma4.read(*of)[-1], lambda seen: seen, "<|image|>", "<|image>{}<image|>", "<|image|>")
+FORMS = dict.fromkeys(KINDS, QWEN) | dict.fromkeys(GEMMAS, GEMMA)
+
+
+def shown(form, text, seen):
     """A prompt as the model reads it: as many marks as a picture has rows."""
-    if MARKS[0] not in text:
-        text = "<|vision_start|><|image_pad|><|vision_end|>" * len(pictures) + text
-    parts = text.split(MARKS[0])
-    return parts[0] + "".join(MARKS[0] * len(rows[0][0]) + part for rows, part in zip(seen, parts[1:]))
+    if form.mark not in text:
+        text = form.alone * len(seen) + text
+    parts = text.split(form.mark)
+    return parts[0] + "".join(form.around.format(form.mark * len(form.rows(rows))) + part for rows, part in zip(seen, parts[1:]))
 
 
 def check(folder, kind):
-    config, weights, vocabulary = publish(folder, kind)
+    form = FORMS[kind]
+    config, weights, vocabulary = form.publish(folder, kind)
     files, spec, program = draw(folder), os.path.join(folder, "spec.attn"), os.path.join(folder, "program")
     call(["attn", "import", folder, "-o", spec])
     call(["attn", "compile", spec, "--weights", folder, "--embed-weights", "-O0", "-o", program])
-    eyes = {file: see(config, weights, file) for file in files}
-    one = "<|vision_start|><|image_pad|><|vision_end|>"
+    eyes = {file: form.see(config, weights, file) for file in files}
+    follows = lambda ids, seen: written(form, config, weights, vocabulary, ids, seen)
+    one = form.alone
     for text, pictures in [("And it came to pass", []), ("And it came to pass", files[:1]), (f"In {one} and {one} the", [files[2], files[1]]),
                            (f"{one}{one}{one} begat", [files[3], files[0], files[3]])]:
         seen = [eyes[file] for file in pictures]
-        ids = tokens_of(folder, shown(text, pictures, seen))
-        wanted, _ = written(config, weights, vocabulary, ids, seen)
+        ids = tokens_of(folder, shown(form, text, seen))
+        wanted, _ = follows(ids, seen)
         options = [word for file in pictures for word in ("--image", file)]
         code, got, notes = said([program, "--prompt", text, *options])
         assert code == 0 and got.rstrip("\n") == wanted.rstrip("\n"), f"{kind}, {text}: {got!r}, expected {wanted!r}\n{notes}"
         assert notes.split()[0] == str(len(ids)), f"{notes}, expected {len(ids)} tokens"
     # A chat: the picture is in the first turn, and what was read of it is kept.
     code, got, notes = said([program, "--chat", "--image", files[0]], "And\nthe king\n")
-    first = shown(f"user:{one}And<|end|>assistant:", files[:1], [eyes[files[0]]])
-    answer, chosen = written(config, weights, vocabulary, tokens_of(folder, first), [eyes[files[0]]])
+    first = shown(form, f"user:{one}And<|end|>assistant:", [eyes[files[0]]])
+    answer, chosen = follows(tokens_of(folder, first), [eyes[files[0]]])
     then = tokens_of(folder, first + answer + "<|end|>user:the king<|end|>assistant:")
-    second, _ = written(config, weights, vocabulary, then, [eyes[files[0]]])
+    second, _ = follows(then, [eyes[files[0]]])
     assert code == 0 and got == f"{answer}\n{second}\n", f"{kind}: {got!r}, expected {answer!r} and {second!r}\n{notes}"
     assert " behind " in notes.splitlines()[1], notes
     return program, files, one
@@ -250,7 +299,7 @@ def tokens_of(folder, text):
 
 
 def main():
-    for kind in KINDS:
+    for kind in [*GEMMAS, *KINDS]:
         program, files, one = check(os.path.join(sys.argv[1], kind), kind)
         print(f"{kind}: the same texts")
     for kind in TOWERS:

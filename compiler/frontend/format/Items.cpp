@@ -213,14 +213,12 @@ Layout Formatter::head(const ImageDecl &decl) {
     layout.add(" x ").add(expr(*decl.fromWidth));
   if (decl.fit)
     layout.add(" " + decl.fit->text);
-  if (decl.merged && decl.leastPixels && decl.mostPixels)
-    layout.add(" ")
-        .add(expr(*decl.merged))
-        .add(" of ")
-        .add(expr(*decl.leastPixels))
-        .add(" to ")
-        .add(expr(*decl.mostPixels))
-        .add(" pixels");
+  if (decl.merged && decl.mostPixels) {
+    layout.add(" ").add(expr(*decl.merged)).add(" of ");
+    if (decl.leastPixels)
+      layout.add(expr(*decl.leastPixels)).add(" to ");
+    layout.add(expr(*decl.mostPixels)).add(" pixels");
+  }
   if (decl.resampling)
     layout.add(" " + decl.resampling->text);
   auto channels = [&](llvm::StringRef word, const std::vector<ExprPtr> &values) {

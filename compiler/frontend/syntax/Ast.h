@@ -319,7 +319,8 @@ struct ImageDecl : Item {
   ExprPtr fromWidth;
   std::optional<Name> fit; ///< `within`, `patches`, or behind `from` `round` or `padded`.
   ExprPtr merged; ///< Of `patches`: the sides of a square of them which become one row together.
-  ExprPtr leastPixels, mostPixels; ///< Likewise: of a picture that is cut into patches.
+  ExprPtr leastPixels, mostPixels; ///< Likewise: of a picture that is cut into patches. Without the
+                                   ///< least it is as large as the most allow.
   std::optional<Name> resampling;  ///< `nearest`, `bilinear`, `bicubic`, …
   std::vector<ExprPtr> mean,
       std; ///< One number, or one per channel where written `[a, b, c]`; empty: not said.

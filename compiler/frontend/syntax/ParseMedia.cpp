@@ -21,15 +21,16 @@ static std::vector<ExprPtr> parseChannelValues(Parser &parser) {
   return values;
 }
 
-/// Behind `patches`: `2 of 3136 to 1003520 pixels`.
+/// Behind `patches`: `2 of 3136 to 1003520 pixels`, or `3 of 645120 pixels`.
 static void parsePatches(Parser &parser, ImageDecl &image) {
   image.merged = parseExpr(parser);
   if (!parser.expectWord("of", DiagCode::UnexpectedToken, "and how many pixels pictures have"))
     return;
-  image.leastPixels = parseExpr(parser);
-  if (!parser.expectWord("to", DiagCode::UnexpectedToken, "and the most pixels"))
-    return;
   image.mostPixels = parseExpr(parser);
+  if (parser.acceptWord("to")) {
+    image.leastPixels = std::move(image.mostPixels);
+    image.mostPixels = parseExpr(parser);
+  }
   parser.expectWord("pixels", DiagCode::UnexpectedToken, "behind the most");
 }
 

@@ -40,7 +40,7 @@ struct EyesKind {
 };
 
 // Each source in families/eyes/ defines one.
-extern const EyesKind qwenEyes, towerEyes;
+extern const EyesKind qwenEyes, towerEyes, gemma4Eyes;
 
 /// What the encoder of a model is called: first components of the names of its tensors.
 llvm::ArrayRef<llvm::StringRef> eyesParts(llvm::StringRef wrapperType);
@@ -50,16 +50,20 @@ llvm::ArrayRef<llvm::StringRef> eyesParts(llvm::StringRef wrapperType);
 /// config.
 std::optional<Eyes> readEyes(FamilyWriter &writer, int64_t width, int64_t turned);
 
-/// How a processor in Qwen2-VL's form cuts a picture into patches.
+/// How a processor cuts a picture into patches.
 struct PatchedPicture {
   std::string line; ///< `image input …`
   int64_t most;     ///< squares of patches that a picture has
 };
 
-/// What preprocessor_config.json says of patches of `patch` pixels, `merged` on the side of a
-/// square, each of `frames` frames.
+/// What preprocessor_config.json of a processor in Qwen2-VL's form says of patches of `patch`
+/// pixels, `merged` on the side of a square, each of `frames` frames.
 PatchedPicture readPatchedPicture(FamilyWriter &writer, int64_t patch, int64_t merged,
                                   int64_t frames);
+
+/// The same of a processor in Gemma 4's form, whose pictures are as large as their most patches
+/// allow; without what stands in prompts.
+PatchedPicture readFilledPicture(FamilyWriter &writer, int64_t patch, int64_t merged);
 
 /// The line `image input …` of a picture of `side` in a prompt, whose processor is of the class of
 /// `family` where the folder names none.

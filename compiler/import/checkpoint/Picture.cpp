@@ -35,6 +35,7 @@ struct ProcessorClass {
   Normalisation normalisation;
   ArrayRef<StringRef> families; ///< whose processors are of it where no class is named
   bool isPatched = false;       ///< pictures are cut into patches
+  bool normalises = true;       ///< `do_normalize`
 };
 
 constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa"}, ofDeit[] = {"deit"},
@@ -43,7 +44,7 @@ constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa"}, ofD
                     ofSiglip[] = {"siglip", "siglip_vision_model"},
                     ofBit[] = {"dinov2", "dinov2_with_registers"},
                     ofSam[] = {"sam", "sam_vision_model"}, ofDetr[] = {"detr"},
-                    ofGemma[] = {"gemma3_text"},
+                    ofGemma[] = {"gemma3_text"}, ofGemma4[] = {"gemma4_text"},
                     ofQwen[] = {"qwen2_vl_text", "qwen2_5_vl_text", "qwen3_vl_text", "qwen3_5_text",
                                 "qwen3_5_moe_text"};
 
@@ -60,6 +61,7 @@ const ProcessorClass classes[] = {
     {"Detr", OneNumber::Shorter, 800, false, 0, 2, imageNet, ofDetr},
     {"Gemma3", OneNumber::None, 224, false, 0, 2, halves, ofGemma},
     {"Qwen2VL", OneNumber::None, 0, false, 0, 3, clip, ofQwen, true},
+    {"Gemma4", OneNumber::None, 0, false, 0, 3, halves, ofGemma4, true, false},
 };
 
 /// The fast form of this class has other defaults.
@@ -187,7 +189,7 @@ std::string PictureReader::pixelsText() {
   if (!(factor > 0))
     values.refuse("rescale_factor", "more than 0");
   by = std::abs(by - 1) < 1e-9 ? 1 : by;
-  if (values.flag("do_normalize", true))
+  if (values.flag("do_normalize", found->normalises))
     text += " mean " + dividedText("image_mean", found->normalisation.mean, by) + " std " +
             dividedText("image_std", found->normalisation.deviation, by);
   else if (by != 1)
@@ -332,16 +334,21 @@ static std::pair<int64_t, int64_t> pixelsOf(Config &values) {
   return pixels;
 }
 
+/// The file of the processor; an empty one, and a note, where there is none.
+static const json::Object &preprocessorOf(FamilyWriter &writer) {
+  static const json::Object empty;
+  if (writer.folder.preprocessor)
+    return *writer.folder.preprocessor;
+  writer.config.note("there is no `preprocessor_config.json`: pictures are taken as the "
+                     "published class of the processor does where nothing is said");
+  return empty;
+}
+
 PatchedPicture readPatchedPicture(FamilyWriter &writer, int64_t patch, int64_t merged,
                                   int64_t frames) {
-  json::Object empty;
-  Config values(writer.folder.preprocessor ? *writer.folder.preprocessor : empty,
-                writer.folder.preprocessorFile);
+  Config values(preprocessorOf(writer), writer.folder.preprocessorFile);
   PictureReader reader(writer, values);
   reader.findClass(/*isPatched=*/true);
-  if (!writer.folder.preprocessor)
-    writer.config.note("there is no `preprocessor_config.json`: pictures are taken as the "
-                       "published class of the processor does where nothing is said");
   for (auto [key, wanted, otherwise] : {std::tuple("patch_size", patch, 14),
                                         {"merge_size", merged, 2},
                                         {"temporal_patch_size", frames, 2}})
@@ -356,6 +363,31 @@ PatchedPicture readPatchedPicture(FamilyWriter &writer, int64_t patch, int64_t m
                  " patches " + std::to_string(merged) + " of " + std::to_string(least) + " to " +
                  std::to_string(most) + " pixels" + StringRef(pixels).split("  //").first.str() +
                  " prompt \"<|image_pad|>\" alone \"<|vision_start|><|image_pad|><|vision_end|>\"";
+  writer.config.adopt(values);
+  return picture;
+}
+
+PatchedPicture readFilledPicture(FamilyWriter &writer, int64_t patch, int64_t merged) {
+  Config values(preprocessorOf(writer), writer.folder.preprocessorFile);
+  PictureReader reader(writer, values);
+  reader.findClass(/*isPatched=*/true);
+  for (auto [key, wanted, otherwise] :
+       {std::tuple("patch_size", patch, 16), {"pooling_kernel_size", merged, 3}})
+    if (values.size(key, writer.folder.preprocessor ? otherwise : wanted) != wanted)
+      values.refuse(key, Twine(wanted) + ", as `vision_config` says");
+  PatchedPicture picture;
+  picture.most = values.size("max_soft_tokens", 280);
+  bool isNormalised = values.flag("do_normalize", false);
+  if (isNormalised)
+    values.refuse("do_normalize", "false: the model itself takes pixels to -1 … 1");
+  std::string pixels = reader.pixelsText();
+  StringRef filter = StringRef(pixels).split("  //").first;
+  if (filter.contains("std") && !isNormalised)
+    values.refuse("rescale_factor", "1 / 255");
+  picture.line = "image input " + std::to_string(patch) + " x " + std::to_string(patch) +
+                 " patches " + std::to_string(merged) + " of " +
+                 std::to_string(picture.most * merged * merged * patch * patch) + " pixels" +
+                 filter.str() + " mean 0.5 std 0.5";
   writer.config.adopt(values);
   return picture;
 }

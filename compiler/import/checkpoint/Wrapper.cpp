@@ -14,10 +14,9 @@ namespace attn::importer {
 
 /// Models whose language model, given a text alone, computes what it does by itself.
 static constexpr StringRef wrapperTypes[] = {
-    "gemma3",          "mistral3", "llava",       "llava_next", "llava_next_video",
-    "llava_onevision", "vipllava", "internvl",    "idefics3",   "smolvlm",
-    "voxtral",         "qwen3_5",  "qwen3_5_moe", "qwen2_vl",   "qwen2_5_vl",
-    "qwen3_vl",        "llama4"};
+    "gemma3",      "mistral3", "llava",      "llava_next", "llava_next_video", "llava_onevision",
+    "vipllava",    "internvl", "idefics3",   "smolvlm",    "voxtral",          "qwen3_5",
+    "qwen3_5_moe", "qwen2_vl", "qwen2_5_vl", "qwen3_vl",   "llama4",           "gemma4"};
 
 namespace {
 
@@ -127,7 +126,8 @@ static void readTensors(const Folder &folder, const std::string &begin, InnerMod
   std::string head =
       folder.has("language_model.lm_head.weight") ? "language_model.lm_head" : "lm_head";
   inner.names = {{"lm_head", head}};
-  for (StringRef part : {"embed_tokens", "layers", "norm"})
+  for (StringRef part : {"embed_tokens_per_layer", "embed_tokens", "layers", "norm",
+                         "per_layer_model_projection", "per_layer_projection_norm"})
     inner.names.push_back({("model." + part).str(), begin + part.str()});
   std::set<std::string> others;
   ArrayRef<StringRef> eyes = eyesParts(inner.typeOfWrapper);

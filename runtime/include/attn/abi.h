@@ -271,7 +271,8 @@ typedef struct {
                                         * width is 0; all is taken where the height is 0, too */
   int32_t fit;                         /* ATTN_FIT_* */
   int32_t merged;                      /* of ATTN_FIT_PATCHES, else 0, as the pixels */
-  int64_t leastPixels, mostPixels;     /* that a picture has when it is resized */
+  int64_t leastPixels, mostPixels;     /* that a picture has when it is resized; without the least
+                                        * it is as large as the most allow */
   /* What stands for a picture in a prompt, null where none does; what that becomes, with the token
    * of each row of the picture within braces; what a prompt without a mark begins with. */
   const char *mark, *shown, *alone;

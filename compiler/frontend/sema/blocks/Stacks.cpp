@@ -61,6 +61,12 @@ static bool checkLayers(Reporter &report, const Decl &decl, const Owner &owner) 
   return false;
 }
 
+/// Whether the number of the layer stands in a path, `{n}` or counted otherwise, `{n+5}`.
+static bool hasOwnNumber(llvm::StringRef path) {
+  return llvm::any_of(llvm::ArrayRef({"{n}", "{n*", "{n+"}),
+                      [&](const char *word) { return path.contains(word); });
+}
+
 std::optional<Owner> ownerOfStack(Sema &sema, const Decl &decl, const Owner &around) {
   Reporter &report = sema.report;
   auto &stack = *llvm::cast<StackDecl>(decl.item);
@@ -75,7 +81,7 @@ std::optional<Owner> ownerOfStack(Sema &sema, const Decl &decl, const Owner &aro
       return std::nullopt;
     owner.levels.pop_back();
     path = pattern.text;
-    if (!stack.shared && !llvm::StringRef(path).contains("{n}")) {
+    if (!stack.shared && !hasOwnNumber(path)) {
       report
           .error(DiagCode::BadPattern, stack.binding.pattern.range,
                  "the layers of `" + decl.name + "` would share their tensors")

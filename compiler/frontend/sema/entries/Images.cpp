@@ -204,6 +204,8 @@ static bool addPatches(Sema &sema, const ImageDecl &image, const Parameter &para
                  {image.leastPixels.get(), "least_pixels", 1, maxPicturePixels},
                  {image.mostPixels.get(), "most_pixels", 1, maxPicturePixels}};
   for (auto &number : numbers) {
+    if (!number.expr && number.key == "least_pixels")
+      continue;
     if (!number.expr)
       return false;
     Size size = evalSize(sema, *number.expr);

@@ -70,7 +70,8 @@ void enterStack(Owner &owner, StackLevel level, llvm::StringRef path) {
   owner.levels.push_back(level);
   // What stands before its own number is not known yet: it is in the place of the stack.
   std::string name = inStacks(owner, path);
-  owner.levels.back().before = llvm::StringRef(name).split(level.placeholder).first.str();
+  llvm::StringRef open = llvm::StringRef(level.placeholder).drop_back(); // `{0}`, or `{0+5}`
+  owner.levels.back().before = llvm::StringRef(name).split(open).first.str();
   owner.prefix = name + ".";
 }
 
