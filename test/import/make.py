@@ -458,8 +458,8 @@ FAMILIES.update(latent_folders(relative, NEAR))
 def random_weights(shapes, seed):
     """Of norms near 1, the rest around 0; maps keep the size of what they are given, more or less, and variances are above 0."""
     rng = np.random.default_rng(seed)
-    return {name: ((1 if name.endswith("norm.weight") or "LayerNorm" in name or "ln_" in name or ("norm" in name and name.endswith("weight")) or
-                          name.endswith("layer_scalar") else 0) +
+    near_one = lambda name: "norm" in name and name.endswith("weight") or "LayerNorm" in name or "ln_" in name or name.endswith("layer_scalar")
+    return {name: (near_one(name) +
                    np.asarray(rng.standard_normal(shape)) * (0.3 if len(shape) < 2 else 1.2 / np.sqrt(shape[-1]))).astype(np.float32)
             for name, shape in shapes.items()}
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Configs of language models that see, as they were published, for published.py: the model, its config, and how many parameters it is known to have."""
+from gemma4 import gemma4_shapes
 from prompt_models import prompt_shapes, tower_shapes
 
 ROPE = dict(rope_scaling=dict(type="mrope", mrope_section=[16, 24, 24]), rope_theta=1000000.0)
@@ -73,4 +74,45 @@ PROMPTS = {
         vision_config=dict(hidden_size=1024, image_size=336, intermediate_size=4096, model_type="clip_vision_model", num_attention_heads=16,
                            num_hidden_layers=24, patch_size=14, projection_dim=768, vocab_size=32000)), tower_shapes,
                                  7063427072 - 12596224 - 2048),  # without the last layer and its norm, which nothing reads
+}
+
+
+def gemma4(width, layers, period, heads, groups, hidden, eyes, **more):
+    """Sounds are not read: their encoder is no part of it."""
+    text = dict(model_type="gemma4_text", attention_bias=False, attention_dropout=0.0, bos_token_id=2, eos_token_id=1, final_logit_softcapping=30.0,
+                global_head_dim=512, head_dim=256, hidden_activation="gelu_pytorch_tanh", hidden_size=width, intermediate_size=hidden,
+                layer_types=[*["sliding_attention"] * (period - 1), "full_attention"] * (layers // period), max_position_embeddings=131072,
+                num_attention_heads=heads, num_hidden_layers=layers, num_key_value_heads=groups, pad_token_id=0, rms_norm_eps=1e-6,
+                rope_parameters=dict(full_attention=dict(partial_rotary_factor=0.25, rope_theta=1000000.0, rope_type="proportional"),
+                                     sliding_attention=dict(rope_theta=10000.0, rope_type="default")),
+                sliding_window=512, tie_word_embeddings=True, vocab_size=262144, vocab_size_per_layer_input=262144, **more)
+    vision = dict(model_type="gemma4_vision", attention_bias=False, attention_dropout=0.0, default_output_length=280, hidden_activation="gelu_pytorch_tanh",
+                  max_position_embeddings=131072, patch_size=16, pooling_kernel_size=3, position_embedding_size=10240, rms_norm_eps=1e-6,
+                  rope_parameters=dict(rope_theta=100.0, rope_type="default"), **eyes)
+    return dict(architectures=["Gemma4ForConditionalGeneration"], model_type="gemma4", audio_config=None, boi_token_id=255999, eoi_token_id=258882,
+                image_token_id=258880, video_token_id=258884, audio_token_id=258881, boa_token_id=256000, eoa_token_index=258883,
+                tie_word_embeddings=True, vision_soft_tokens_per_image=280, text_config=text, vision_config=vision)
+
+
+def gemma4_names(config):
+    return gemma4_shapes({**config, "text": "model.language_model.", "eyes": "model.vision_tower.", "map": "model.embed_vision."})
+
+
+_SMALL = dict(head_dim=64, hidden_size=768, intermediate_size=3072, num_attention_heads=12, num_hidden_layers=16, num_key_value_heads=12,
+              standardize=False, use_clipped_linears=True)
+_LARGE = dict(head_dim=72, hidden_size=1152, intermediate_size=4304, num_attention_heads=16, num_hidden_layers=27, num_key_value_heads=16,
+              standardize=True, use_clipped_linears=False)
+_OF_LARGE = dict(attention_k_eq_v=True, hidden_size_per_layer_input=0, num_kv_shared_layers=0, use_bidirectional_attention="vision")
+_OF_SMALL = dict(attention_k_eq_v=False, enable_moe_block=False, hidden_size_per_layer_input=256, num_global_key_value_heads=None,
+                 use_bidirectional_attention=None)
+# Published as 5.1 and 8 billion with the encoder of sounds, which has 0.3; as 25.2 and 30.7 without that of pictures.
+PROMPTS |= {
+    "google/gemma-4-E2B-it": (gemma4(1536, 35, 5, 8, 1, 6144, _SMALL, num_kv_shared_layers=20, use_double_wide_mlp=True, **_OF_SMALL), gemma4_names,
+                              4797114083),
+    "google/gemma-4-E4B-it": (gemma4(2560, 42, 6, 8, 2, 10240, _SMALL, num_kv_shared_layers=18, use_double_wide_mlp=False, **_OF_SMALL), gemma4_names,
+                              7632344554),
+    "google/gemma-4-26B-A4B-it": (gemma4(2816, 30, 6, 16, 8, 2112, _LARGE, enable_moe_block=True, moe_intermediate_size=704, num_experts=128,
+                                         num_global_key_value_heads=2, top_k_experts=8, **_OF_LARGE), gemma4_names, 25805936206),
+    "google/gemma-4-31B-it": (gemma4(5376, 60, 6, 32, 16, 21504, _LARGE, enable_moe_block=False, num_global_key_value_heads=4, **_OF_LARGE),
+                              gemma4_names, 31273088876),
 }

@@ -219,7 +219,8 @@ static bool addPatches(Sema &sema, const ImageDecl &image, const Parameter &para
                 ", known when compiling");
       return false;
     }
-    numbers[2].least = std::max(numbers[2].least, size.offset);
+    if (number.key == "least_pixels")
+      numbers[2].least = size.offset;
     to.push_back(
         sema.builder.getNamedAttr(number.key, sema.builder.getI64IntegerAttr(size.offset)));
   }

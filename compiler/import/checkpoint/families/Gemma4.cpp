@@ -250,7 +250,9 @@ void Gemma4Writer::setSizes() {
   values.set("farFeatures", far.features);
   values.set("farGroups", far.groups);
   values.set("same", isSame ? "true" : "false");
-  values.set("bias", config.flag("attention_bias", false) ? " bias" : "");
+  bool isBiased = config.flag("attention_bias", false);
+  values.set("bias", isBiased ? " bias" : "");
+  values.set("biasOfValues", isBiased ? " bias if not same" : "");
   values.set("eps", numberText(config.number("rms_norm_eps").value_or(1e-6)));
   values.setIf("near", hasNear);
   values.setIf("wide", sharing && config.flag("use_double_wide_mlp", false));
@@ -265,7 +267,11 @@ void Gemma4Writer::setSizes() {
   if (!hasInputs)
     return;
   values.set("inputs_width", config.size("hidden_size_per_layer_input", 256));
-  values.set("inputs_tokens", config.size("vocab_size_per_layer_input", 262144));
+  int64_t tokens = config.size("vocab_size", 262144),
+          ofInputs = config.size("vocab_size_per_layer_input", 262144);
+  if (tokens > ofInputs)
+    config.refuse("vocab_size", "at most `vocab_size_per_layer_input`, " + Twine(ofInputs));
+  values.set("inputs_tokens", ofInputs);
   values.set("pad", int64_t(config.number("pad_token_id").value_or(0)));
 }
 
@@ -288,10 +294,14 @@ std::string Gemma4Writer::angleOf(Config &rope, int64_t features, StringRef size
   if (!(own > 0))
     rope.refuse("rope_theta", "more than 0");
   std::string angle = "t / " + numberText(own) + " ** (2 * p / " + size.str() + ")";
-  if (type == "default")
+  if (type == "default" || type == "dynamic") {
+    rope.passOver({"partial_rotary_factor", "factor"}); // which the published class leaves out
+    if (type == "dynamic")
+      config.note("rope's type `dynamic` changes no angle up to the positions of the cache");
     return angle;
+  }
   if (type != "proportional")
-    rope.refuse("rope_type", "`default` or `proportional`");
+    rope.refuse("rope_type", "`default`, `dynamic` or `proportional`");
   double part = rope.number("partial_rotary_factor").value_or(1),
          factor = rope.number("factor").value_or(1);
   if (!(part > 0 && part <= 1))

@@ -24,8 +24,6 @@ static Eyes readGemma4(EyesReader &reader, raw_ostream &os) {
     vision.refuse("num_key_value_heads", "a divisor of `num_attention_heads`");
   if (features % 4)
     vision.refuse("head_dim", "a multiple of 4 features: pairs turn by row and by column");
-  if (vision.flag("attention_bias", false))
-    vision.refuse("attention_bias", "false: the published class has no biases");
   if (rope.text("rope_type", "default") != "default")
     rope.refuse("rope_type", "`default`");
   PatchedPicture picture = readFilledPicture(own, patch, merged);
