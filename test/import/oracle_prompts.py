@@ -109,6 +109,10 @@ PROMPTED = {
         **PICTURED, text_config={**_MROPE, "head_dim": 8, "num_hidden_layers": 3},
         vision_config=dict(depth=3, hidden_size=32, out_hidden_size=32, intermediate_size=48, num_heads=2, patch_size=4, num_position_embeddings=25,
                            deepstack_visual_indexes=[0, 2])), prompted),
+    "qwen3_vl_moe": ("Qwen3VLMoeForConditionalGeneration", dict(
+        **PICTURED, text_config={**_MROPE, "head_dim": 8, "num_hidden_layers": 3, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24},
+        vision_config=dict(depth=3, hidden_size=32, out_hidden_size=32, intermediate_size=48, num_heads=2, patch_size=4, num_position_embeddings=25,
+                           deepstack_visual_indexes=[0, 2])), prompted),
     "qwen3_5": ("Qwen3_5ForConditionalGeneration", dict(
         **PICTURED, text_config={**_MROPE, "head_dim": 16, "num_hidden_layers": 4, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
                                  "linear_key_head_dim": 8, "linear_value_head_dim": 6,

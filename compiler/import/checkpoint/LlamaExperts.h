@@ -19,6 +19,12 @@ inline constexpr LlamaExperts phiExperts = [] {
 /// Qwen 3's, which others have, too.
 inline constexpr LlamaExperts qwenExperts = {
     "mlp", "gate_proj", "up_proj", "down_proj", "num_experts", "moe_intermediate_size", false};
+/// Qwen3-VL's.
+inline constexpr LlamaExperts turnedExperts = [] {
+  LlamaExperts experts = qwenExperts;
+  experts.sharesSum = experts.isTurned = true;
+  return experts;
+}();
 /// GPT-OSS's.
 inline constexpr LlamaExperts ossExperts = {
     "mlp", "gate", "up",    "down_proj", "num_local_experts", "intermediate_size",

@@ -178,6 +178,12 @@ static std::vector<LlamaKind> firstKinds() {
           .withHeadNorms(Heads::Each)
           .withBiases(ifAsked, ifAsked)
           .withAngles(5e5),
+      LlamaKind("qwen3_vl_moe_text")
+          .withExperts(turnedExperts)
+          .withHeads(0, 16)
+          .withHeadNorms(Heads::Each)
+          .withBiases(ifAsked, ifAsked)
+          .withAngles(5e5),
       LlamaKind("qwen3")
           .with(WindowIfAsked | TypedLayers | LastWindowed)
           .withHeads(128, 32)

@@ -155,6 +155,7 @@ struct LlamaExperts {
   llvm::StringRef periodKey = "", offsetKey = "";
   int64_t sharedOtherwise = 0; ///< of sharedKey, where nothing is said
   double leastSum = 0;         ///< added to the sum that weights are divided by
+  bool isTurned = false;       ///< packed experts are stored as [in, out]
 };
 
 /// Attention whose keys and values are maps of one short row for each token: the lengths of the

@@ -45,8 +45,8 @@ constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa"}, ofD
                     ofBit[] = {"dinov2", "dinov2_with_registers"},
                     ofSam[] = {"sam", "sam_vision_model"}, ofDetr[] = {"detr"},
                     ofGemma[] = {"gemma3_text"}, ofGemma4[] = {"gemma4_text"},
-                    ofQwen[] = {"qwen2_vl_text", "qwen2_5_vl_text", "qwen3_vl_text", "qwen3_5_text",
-                                "qwen3_5_moe_text"};
+                    ofQwen[] = {"qwen2_vl_text",     "qwen2_5_vl_text", "qwen3_vl_text",
+                                "qwen3_vl_moe_text", "qwen3_5_text",    "qwen3_5_moe_text"};
 
 const ProcessorClass classes[] = {
     {"ViT", OneNumber::Both, 224, false, 0, 2, halves, ofVit},

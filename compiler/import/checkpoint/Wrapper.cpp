@@ -14,9 +14,10 @@ namespace attn::importer {
 
 /// Models whose language model, given a text alone, computes what it does by itself.
 static constexpr StringRef wrapperTypes[] = {
-    "gemma3",      "mistral3", "llava",      "llava_next", "llava_next_video", "llava_onevision",
-    "vipllava",    "internvl", "idefics3",   "smolvlm",    "voxtral",          "qwen3_5",
-    "qwen3_5_moe", "qwen2_vl", "qwen2_5_vl", "qwen3_vl",   "llama4",           "gemma4"};
+    "gemma3",          "mistral3",     "llava",       "llava_next", "llava_next_video",
+    "llava_onevision", "vipllava",     "internvl",    "idefics3",   "smolvlm",
+    "voxtral",         "qwen3_5",      "qwen3_5_moe", "qwen2_vl",   "qwen2_5_vl",
+    "qwen3_vl",        "qwen3_vl_moe", "llama4",      "gemma4"};
 
 namespace {
 

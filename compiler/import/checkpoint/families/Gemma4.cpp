@@ -65,7 +65,8 @@ private:
   std::vector<LayerRun> runs;
   LayerHeads near, far; ///< of layers that see a window, and of those that see all
   int64_t width = 1, layers = 1, sharing = 0, window = 0;
-  bool hasNear = false, hasInputs = false, isSame = false; ///< `isSame`: far keys are the values
+  bool hasNear = false, sharesNear = false, hasInputs = false,
+       isSame = false; ///< `isSame`: far keys are the values
 };
 
 } // namespace
@@ -112,6 +113,7 @@ void Gemma4Writer::findRuns() {
                     "a layer with keys of its own of each kind in `layer_types` in front");
     if (isRead && !own.empty())
       sources.push_back(own.back());
+    sharesNear |= isRead && !full;
   }
   llvm::sort(sources);
   for (int64_t source : sources) {
@@ -132,7 +134,7 @@ std::string Gemma4Writer::nameOf(const LayerRun &run) const {
 }
 
 std::string Gemma4Writer::argumentsOf(const LayerRun &run) const {
-  if (!hasNear)
+  if (!hasNear || (run.isSharing && !sharesNear))
     return "";
   std::vector<bool> own(isFull.begin() + run.first, isFull.begin() + run.first + run.count);
   return "(full = " + layersWhere(own) + ")";
@@ -186,7 +188,7 @@ void Gemma4Writer::apply(const LayerRun &run, size_t number, raw_ostream &os) co
   }
   os << to << nameOf(run) << '(' << from << inputOf(run) << turns() << pictureSpan();
   if (run.isSharing)
-    os << (hasNear ? ", k_near, v_near" : "") << ", k_far, v_far)\n";
+    os << (sharesNear ? ", k_near, v_near" : "") << ", k_far, v_far)\n";
   else
     os << ", kv)\n";
 }
@@ -401,14 +403,16 @@ void Gemma4Writer::write() {
   values.set("stacks", stacks);
   values.set("body", body);
   values.setIf("shares", sharing > 0);
+  values.setIf("sharesNear", sharesNear);
   if (sharing)
     values.set("shares", counts);
   values.setIf("unread", !unread.empty());
   if (!unread.empty())
     values.set("unread", unread);
-  values.set("sharedParameters", hasNear ? ", k_near: [B, G, kv, E], v_near: [B, G, kv, E], k_far: "
-                                           "[B, GF, kv, EF], v_far: [B, GF, kv, EF]"
-                                         : ", k_far: [B, GF, kv, EF], v_far: [B, GF, kv, EF]");
+  values.set("sharedParameters", sharesNear
+                                     ? ", k_near: [B, G, kv, E], v_near: [B, G, kv, E], k_far: "
+                                       "[B, GF, kv, EF], v_far: [B, GF, kv, EF]"
+                                     : ", k_far: [B, GF, kv, EF], v_far: [B, GF, kv, EF]");
   std::string entries;
   raw_string_ostream os(entries);
   FamilyWriter inner{writer.folder, writer.config,       os,         writer.type,

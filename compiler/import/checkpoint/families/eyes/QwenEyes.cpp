@@ -41,7 +41,19 @@ static constexpr StringRef tanhGelu = "gelu_pytorch_tanh";
 static const QwenEyes qwens[] = {
     {"qwen2_vl"},
     {"qwen2_5_vl", true, true, true, false, false, "silu", 32, 3584, 3420},
-    {"qwen3_vl", false, false, false, true, true, tanhGelu, 27, 1152, 4304, 16, 16, {24, 20, 20}},
+    {"qwen3_vl qwen3_vl_moe",
+     false,
+     false,
+     false,
+     true,
+     true,
+     tanhGelu,
+     27,
+     1152,
+     4304,
+     16,
+     16,
+     {24, 20, 20}},
     {"qwen3_5 qwen3_5_moe",
      false,
      false,
@@ -216,6 +228,7 @@ static Eyes readQwen(EyesReader &reader, raw_ostream &os) {
 }
 
 static constexpr StringRef qwenParts[] = {"visual", "model.visual"};
-const EyesKind qwenEyes = {"qwen2_vl qwen2_5_vl qwen3_vl qwen3_5 qwen3_5_moe", qwenParts, readQwen};
+const EyesKind qwenEyes = {"qwen2_vl qwen2_5_vl qwen3_vl qwen3_vl_moe qwen3_5 qwen3_5_moe",
+                           qwenParts, readQwen};
 
 } // namespace attn::importer

@@ -293,18 +293,21 @@ void LlamaFeedForward::writeExpert() {
   if (writer.ofLlamaCpp())
     gate = "gate", up = "up", down = "down";
   auto firstRouted = llvm::find(isRouted, true) - isRouted.begin(); // 0 where all have experts
-  StringRef packed =
-      writer.ofLlamaCpp()       ? ""
-      : kind.experts->isGranite ? "input_linear"
-      : writer.folder.has(prefix + "layers." + std::to_string(firstRouted) + "." +
-                          kind.experts->name.str() + ".experts.0.gate_up_proj.weight")
-          ? "gate_up_proj"
-          : "";
+  auto both =
+      writer.folder.shapes.find(prefix + "layers." + std::to_string(firstRouted) + "." +
+                                kind.experts->name.str() + ".experts.0.gate_up_proj.weight");
+  bool isPacked = both != writer.folder.shapes.end() && both->second.size() == 2,
+       isTurned = isPacked && kind.experts->isTurned && both->second[0] == width;
+  StringRef packed = writer.ofLlamaCpp()       ? ""
+                     : kind.experts->isGranite ? "input_linear"
+                     : isPacked                ? "gate_up_proj"
+                                               : "";
   os << "block Expert(x: [D]) -> [D] {\nlinear " << gate << ", " << up << ": D -> F";
   if (!packed.empty())
-    os << " = split(\"" << packed << "\", " << gate << " " << up << ")";
-  os << "\nlinear " << down << ": F -> D\nreturn " << down << "(" << activated((gate + "(x)").str())
-     << " * " << up << "(x))\n}\n\n";
+    os << " = split(\"" << packed << "\", " << gate << " " << up << ")"
+       << (isTurned ? " @conv1d" : "");
+  os << "\nlinear " << down << ": F -> D" << (isTurned ? " @conv1d" : "") << "\nreturn " << down
+     << "(" << activated((gate + "(x)").str()) << " * " << up << "(x))\n}\n\n";
 }
 
 void LlamaFeedForward::writeGptOssExpert() {
