@@ -3,6 +3,7 @@
 // The vocabulary in a GGUF file's metadata, `tokenizer.ggml.*`, to a tokenizer.
 #include "io/Gguf.h"
 #include "text/Tokenizer.h"
+#include "text/files/GgufCuts.h"
 #include <cmath>
 
 using namespace attn;
@@ -26,7 +27,10 @@ private:
   bool readTokens(bool arePhantom);
   bool readScores();
   bool buildPieces(bool isUnigram);
-  bool buildByteLevel();
+  bool buildMerged(Slice name);
+  bool cutByExpressions(const GgufCut &cut);
+  bool finishBytes(const GgufCut &cut);
+  bool finishCharacters(const GgufCut &cut);
   bool readMerges();
   bool addLiterals();
   bool addFrame(bool addsBos, bool addsEos);
@@ -179,76 +183,64 @@ bool Builder::readMerges() {
   return true;
 }
 
-namespace {
-
-/// How the vocabularies of a name in `tokenizer.ggml.pre` cut texts: expressions that are taken one
-/// after the other, and ByteLevel's behind them where there are none.
-struct Cut {
-  const char *names[12];
-  const char *expressions[3];
-  bool endsInByteLevel, ignoresMerges;
-};
-
-} // namespace
-
-static const Cut cuts[] = {
-    {{"gpt-2", "gpt2", "phi-2", "mpt", "olmo", "jais", "roberta-bpe", "jina-es", "jina-de",
-      "jina-v1-en", "jina-v2-es", "jina-v2-de"},
-     {},
-     true,
-     false},
-    {{"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"}, {llama3Expression}, false, true},
-    {{"dbrx", "smaug-bpe", "chatglm-bpe"}, {llama3Expression}, false, false},
-    {{"qwen2", "stablelm2", "deepseek-r1-qwen", "megrez"}, {qwen2Expression}, false, false},
-    {{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone"},
-     {R"(\p{N})"},
-     true,
-     false},
-    {{"gpt-4o", "llama4"}, {o200kExpression}, false, false},
-    {{"tekken"}, {tekkenExpression}, false, true},
-    {{"falcon"},
-     {R"([\p{P}\$\+<=>\^~\|`]+)", byteLevelExpression, "[0-9][0-9][0-9]"},
-     false,
-     false},
-    {{"default", ""},
-     {R"([\p{P}\$\+<=>\^~\|]+)", byteLevelExpression, R"(\p{N}+|[0-9][0-9][0-9])"},
-     false,
-     false}};
-
-/// `gpt2`: byte-level BPE with merges.
-bool Builder::buildByteLevel() {
-  Slice name = textOf(values.pre);
-  const Cut *cut = nullptr;
-  for (const Cut &one : cuts)
-    for (const char *known : one.names)
-      if (known && name.is(known))
-        cut = &one;
-  if (!cut) {
-    Text known;
-    for (const Cut &one : cuts)
-      for (const char *other : one.names)
-        if (other && *other)
-          known.append("%s%s", known.size() ? ", " : "", other);
-    return reader.failUnknown("way to cut texts, `tokenizer.ggml.pre`,", name, known.c_str());
-  }
-  for (const char *expression : cut->expressions) {
+bool Builder::cutByExpressions(const GgufCut &cut) {
+  for (const char *expression : cut.expressions) {
     PreTokenizer step;
+    if (cut.ending == GgufCut::Spaces)
+      step.behaviour = SplitBehaviour::Removed;
     if (expression && (!reader.compile(expression, step.pattern) ||
                        !(tokenizer.preTokenizers.push(step) || reader.failMemory())))
       return false;
   }
+  return true;
+}
+
+/// Characters, not bytes, are what merges begin with, and U+2581 stands for a space, as in
+/// SentencePiece's vocabularies; nothing is put in front.
+bool Builder::finishCharacters(const GgufCut &cut) {
+  if (cut.ending == GgufCut::Spaces) {
+    model.unknown = tokenOf(values.unknown);
+    return true;
+  }
+  Normalizer spaces;
+  spaces.kind = Normalizer::Replace;
+  spaces.pattern.string = Slice(" ");
+  spaces.content = Slice("\xe2\x96\x81");
+  Normalizer escaped;
+  escaped.escapes = true;
+  model.fallsBackToBytes = findByteTokens(model);
+  model.unknown = tokenOf(values.unknown);
+  return (tokenizer.normalizers.push(spaces) || reader.failMemory()) &&
+         addPieceDecoders(reader, tokenizer, escaped);
+}
+
+/// Bytes are written as characters, and cut as GPT-2's are where the table says so.
+bool Builder::finishBytes(const GgufCut &cut) {
   PreTokenizer bytes;
   bytes.kind = PreTokenizer::ByteLevel;
-  bytes.usesRegex = cut->endsInByteLevel;
+  bytes.usesRegex = cut.ending == GgufCut::CutBytes;
   if (bytes.usesRegex && !reader.compile(byteLevelExpression, bytes.pattern))
     return false;
   Decoder decoder;
   decoder.kind = Decoder::ByteLevel;
   tokenizer.hasDecoder = true;
-  model.ignoresMerges = cut->ignoresMerges;
-  return ((tokenizer.preTokenizers.push(bytes) && tokenizer.decoders.push(decoder)) ||
-          reader.failMemory()) &&
-         readTokens(false) && readMerges() && addLiterals() && addFrame(cut->ignoresMerges, false);
+  return (tokenizer.preTokenizers.push(bytes) && tokenizer.decoders.push(decoder)) ||
+         reader.failMemory();
+}
+
+/// `gpt2`: BPE with merges.
+bool Builder::buildMerged(Slice name) {
+  const GgufCut *cut = findGgufCut(name);
+  if (!cut) {
+    Text known;
+    appendGgufCuts(known);
+    return reader.failUnknown("way to cut texts, `tokenizer.ggml.pre`,", name, known.c_str());
+  }
+  bool isOfBytes = cut->ending == GgufCut::Bytes || cut->ending == GgufCut::CutBytes;
+  model.ignoresMerges = cut->traits & GgufCut::IgnoresMerges;
+  return cutByExpressions(*cut) && (!isOfBytes || finishBytes(*cut)) && readTokens(false) &&
+         (isOfBytes || finishCharacters(*cut)) && readMerges() && addLiterals() &&
+         addFrame(cut->traits & GgufCut::AddsBos, false);
 }
 
 bool Builder::build() {
@@ -256,13 +248,15 @@ bool Builder::build() {
   if (kind.is("llama") || kind.is("t5"))
     return buildPieces(kind.is("t5"));
   if (kind.is("gpt2"))
-    return buildByteLevel();
+    return buildMerged(textOf(values.pre));
+  if (kind.is("gemma4"))
+    return buildMerged(kind);
   if (kind.is("bert")) {
     bool isCased = false;
     return readTokens(true) && finishBert(reader, tokenizer, isCased);
   }
   return reader.failUnknown("model of the vocabulary, `tokenizer.ggml.model`,", kind,
-                            "bert, gpt2, llama, t5");
+                            "bert, gemma4, gpt2, llama, t5");
 }
 
 /// The place for the value of a key, or null where it is of no use here.

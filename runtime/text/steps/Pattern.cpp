@@ -27,8 +27,22 @@ static size_t findIntersection(Slice expression) {
   return SIZE_MAX;
 }
 
+/// Whether \p{NAME} names characters of a script, of those that share characters with others: pcre2
+/// takes the shared ones, too, and Oniguruma does not.
+static bool isScript(Slice rest) {
+  static const char *const names[] = {"Han",    "Hiragana", "Katakana",   "Bopomofo",
+                                      "Hangul", "Arabic",   "Devanagari", "Bengali",
+                                      "Latin",  "Greek",    "Cyrillic"};
+  for (const char *name : names) {
+    size_t length = strlen(name);
+    if (rest.startsWith(Slice(name)) && rest.size > length && rest.data[length] == '}')
+      return true;
+  }
+  return false;
+}
+
 /// Appends an expression with White_Space written out for \s: pcre2 takes U+180E for one, too, and
-/// Oniguruma does not.
+/// Oniguruma does not. Likewise it spells scripts.
 static bool appendSpelled(Slice expression, Vector<char> &to) {
   static const char spaces[] =
       R"(\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
@@ -44,6 +58,12 @@ static bool appendSpelled(Slice expression, Vector<char> &to) {
       taken = isSpelled ? Slice(spaces) : expression.between(i, i + 2);
     if (!append(to, taken) || (isSpelled && !isInSet && !to.push(']')))
       return false;
+    if ((escaped == 'p' || escaped == 'P') && i + 3 < expression.size &&
+        expression.data[i + 2] == '{' && isScript(expression.from(i + 3))) {
+      if (!append(to, Slice("{sc:")))
+        return false;
+      ++i;
+    }
     if (!escaped)
       isInSet = c == '[' || (isInSet && c != ']');
     i += escaped != 0;

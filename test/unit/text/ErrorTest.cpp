@@ -247,7 +247,7 @@ TEST(ErrorTest, Gguf) {
        {gguf({}), "R0701]: `memory`: a GGUF file without a vocabulary, `tokenizer.ggml.model`"},
        {gguf({ggufMember("model", "rwkv")}), "R0702]: `memory`: the model of the vocabulary, "
                                              "`tokenizer.ggml.model`, `rwkv` is not known\n   = "
-                                             "help: known are bert, gpt2, llama, t5"},
+                                             "help: known are bert, gemma4, gpt2, llama, t5"},
        {gguf({ggufMember("model", "llama")}),
         "R0701]: `memory`: expected strings `tokenizer.ggml.tokens`"},
        {whole, "R0701]: `memory`: expected a score for each token, `tokenizer.ggml.scores`"},
@@ -255,9 +255,17 @@ TEST(ErrorTest, Gguf) {
         "R0702]: `memory`: the way to cut texts, `tokenizer.ggml.pre`, `x` is not known\n   = "
         "help: known are "
         "gpt-2, gpt2, phi-2, mpt, olmo, jais, roberta-bpe, jina-es, jina-de, jina-v1-en, "
-        "jina-v2-es, jina-v2-de, llama-bpe, llama3, llama-v3, falcon3, pixtral, dbrx, smaug-bpe, "
-        "chatglm-bpe, qwen2, stablelm2, deepseek-r1-qwen, megrez, starcoder, refact, command-r, "
-        "smollm, codeshell, exaone, gpt-4o, llama4, tekken, falcon, default"},
+        "jina-v2-es, jina-v2-de, jina-v2-code, gigachat, a.x-4.0, mellum, modern-bert, "
+        "exaone4, trillion, granite-docling, llama-bpe, llama3, llama-v3, falcon3, falcon-h1, "
+        "pixtral, midm-2.0, lfm2, jina-v5-nano, dbrx, smaug-bpe, chatglm-bpe, glm4, qwen2, "
+        "stablelm2, deepseek-r1-qwen, megrez, kormo, f2llmv2, hunyuan, solar-open, grok-2, "
+        "qwen35, starcoder, refact, command-r, smollm, codeshell, exaone, minerva-7b, "
+        "mellum2, gpt-4o, llama4, kanana2, talkie, minimax-m2, granite-embed-multi-97m, "
+        "tiny_aya, cohere2moe, tekken, deepseek-v3, hunyuan-dense, joyai-llm, hy_v4, "
+        "spark2_5, afmoe, deepseek-llm, deepseek-coder, youtu, kimi-k2, bailingmoe, "
+        "bailingmoe2, llada-moe, seed-coder, exaone-moe, ufakzeka, laguna, minicpm5, jais-2, "
+        "bloom, poro-chat, gpt3-finnish, viking, superbpe, chameleon, gemma4, sarvam-moe, "
+        "granite-embed-multi-311m, whitespace, falcon, default"},
        {gguf({ggufMember("model", "gpt2"), ggufMember("pre", "gpt-2"),
               ggufMember("tokens", tokens)}),
         "R0701]: `memory`: expected strings `tokenizer.ggml.merges`"},
