@@ -181,6 +181,89 @@ static void decodeMxfp4(const unsigned char *block, float *values) {
   }
 }
 
+/// What the 16 codes of IQ4_NL and IQ4_XS stand for.
+static const signed char unevenSteps[] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                          1,    13,   25,  38,  53,  69,  89,  113};
+
+/// `count` bytes of codes whose elements are steps of `d`.
+static void decodeUneven(const unsigned char *bytes, int count, float d, float *values) {
+  for (int i = 0; i < count; ++i) {
+    values[i] = d * float(unevenSteps[bytes[i] & 15]);
+    values[i + count] = d * float(unevenSteps[bytes[i] >> 4]);
+  }
+}
+
+/// d[2] q[16]: d * step.
+static void decodeIq4Nl(const unsigned char *block, float *values) {
+  decodeUneven(block + 2, 16, halfAt(block), values);
+}
+
+/// 8 groups of 32: d[2] high[2] low[4] q[128]; a scale has 4 bits in `low` and 2 in `high`:
+/// d * (scale - 32) * step.
+static void decodeIq4Xs(const unsigned char *block, float *values) {
+  float d = halfAt(block);
+  unsigned high = block[2] | unsigned(block[3]) << 8;
+  for (int j = 0; j < 8; ++j) {
+    int low = block[4 + j / 2] >> j % 2 * 4 & 15, scale = low | int(high >> 2 * j & 3) << 4;
+    decodeUneven(block + 8 + 16 * j, 16, d * float(scale - 32), values + 32 * j);
+  }
+}
+
+/// Codes of 2 bits: of each 128 elements, i, i + 32, i + 64 and i + 96 share one of 32 bytes.
+static int pairOfBits(const unsigned char *q, int i) {
+  return q[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
+}
+
+/// 16 groups of 16: scales[16] q[64] d[2] m[2]; a scale and a minimum have 4 bits of a byte:
+/// (d * scale) * q - m * minimum.
+static void decodeQ2K(const unsigned char *block, float *values) {
+  float d = halfAt(block + 80), m = halfAt(block + 82);
+  for (int i = 0; i < 256; ++i) {
+    int scale = block[i / 16];
+    float step = d * float(scale & 15), least = m * float(scale >> 4);
+    values[i] = step * float(pairOfBits(block + 16, i)) - least;
+  }
+}
+
+/// 16 groups of 16: high[32] q[64] scales[12] d[2]; a scale has 4 bits in 8 of the bytes and 2 in 4
+/// of them, and a code a third bit in `high`: d * (scale - 32) * (q - 4).
+static void decodeQ3K(const unsigned char *block, float *values) {
+  const unsigned char *scales = block + 96;
+  float d = halfAt(block + 108);
+  for (int i = 0; i < 256; ++i) {
+    int j = i / 16, low = scales[j % 8] >> j / 8 * 4 & 15,
+        scale = low | (scales[8 + j % 4] >> j / 4 * 2 & 3) << 4;
+    int third = block[i % 32] >> i / 32 & 1, code = pairOfBits(block + 32, i) | third << 2;
+    values[i] = d * float(scale - 32) * float(code - 4);
+  }
+}
+
+/// Digit `n` of a byte that holds five of base 3, as a fraction of 256.
+static float ternaryDigit(unsigned char byte, int n, float d) {
+  static const unsigned char powers[] = {1, 3, 9, 27, 81};
+  auto shifted = static_cast<unsigned char>(byte * powers[n]);
+  return float(int(unsigned(shifted) * 3 >> 8) - 1) * d;
+}
+
+/// q[48] h[4] d[2]: five elements in a byte of q, by 32 and then by 16 bytes, and four in one of h.
+static void decodeTq10(const unsigned char *block, float *values) {
+  float d = halfAt(block + 52);
+  struct {
+    int at, bytes, digits;
+  } static const parts[] = {{0, 32, 5}, {32, 16, 5}, {48, 4, 4}};
+  for (auto [at, bytes, digits] : parts)
+    for (int n = 0; n < digits; ++n)
+      for (int i = 0; i < bytes; ++i)
+        *values++ = ternaryDigit(block[at + i], n, d);
+}
+
+/// q[64] d[2]: d * (q - 1).
+static void decodeTq20(const unsigned char *block, float *values) {
+  float d = halfAt(block + 64);
+  for (int i = 0; i < 256; ++i)
+    values[i] = float(pairOfBits(block, i) - 1) * d;
+}
+
 static const BlockFormat formats[] = {
     {"Q4_0", 2, 32, 18, decodeQ40, 4, true, linesQ40, codesQ40},
     {"Q4_1", 3, 32, 20, decodeQ41, 4, false, linesQ41, codesQ41},
@@ -190,7 +273,18 @@ static const BlockFormat formats[] = {
     {"Q4_K", 12, 256, 144, decodeQ4K, 4, false, linesOfGroups, codesQ4K},
     {"Q5_K", 13, 256, 176, decodeQ5K, 0, false, nullptr, nullptr},
     {"Q6_K", 14, 256, 210, decodeQ6K, 0, false, nullptr, nullptr},
+    {"Q2_K", 10, 256, 84, decodeQ2K, 0, false, nullptr, nullptr},
+    {"Q3_K", 11, 256, 110, decodeQ3K, 0, false, nullptr, nullptr},
+    {"IQ4_NL", 20, 32, 18, decodeIq4Nl, 0, false, nullptr, nullptr},
+    {"IQ4_XS", 23, 256, 136, decodeIq4Xs, 0, false, nullptr, nullptr},
+    {"TQ1_0", 34, 256, 54, decodeTq10, 0, false, nullptr, nullptr},
+    {"TQ2_0", 35, 256, 66, decodeTq20, 0, false, nullptr, nullptr},
     {"MXFP4", 39, 32, 17, decodeMxfp4, 0, false, nullptr, nullptr}};
+
+void attn::appendBlockFormats(Text &text) {
+  for (const BlockFormat &format : formats)
+    text.append("%s%s", text.size() ? ", " : "", format.name);
+}
 
 const BlockFormat *attn::findBlockFormat(uint32_t number) {
   for (const BlockFormat &format : formats)

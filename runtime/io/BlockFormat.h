@@ -3,6 +3,7 @@
 // Quantized tensors as GGUF files hold them: blocks of a few codes with a scale.
 #pragma once
 
+#include "base/Error.h"
 #include "io/CodeLine.h"
 #include <cstddef>
 
@@ -24,6 +25,9 @@ struct BlockFormat {
 
 /// The format of a type of GGUF; null where it is none that is read.
 const BlockFormat *findBlockFormat(uint32_t number);
+
+/// Appends the names of all formats that are read.
+void appendBlockFormats(Text &text);
 
 /// Decodes `count` elements of a tensor's blocks, from element `skip` of the first block on.
 void decodeBlocks(const BlockFormat &format, const char *blocks, int64_t skip, int64_t count,

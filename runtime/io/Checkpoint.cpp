@@ -7,6 +7,7 @@
 #include "base/Tensor.h"
 #include "io/ElementReader.h"
 #include "io/Gguf.h"
+#include "io/GgufFolder.h"
 #include "io/Llama2.h"
 #include "io/ModuleFolders.h"
 #include "io/Onnx.h"
@@ -84,10 +85,13 @@ attn_status Checkpoint::add(StoredTensor tensor, const char *label, Error &error
 attn_status Checkpoint::openMemory(const char *data, size_t size, const char *label, Error &error) {
   Vector<StoredTensor> found;
   bool isGguf = Slice(data, size).startsWith(Slice("GGUF")), isCut;
-  if (attn_status status =
-          isGguf ? readGgufTensors(Slice(data, size), size, label, arena, found, isCut, error)
-                 : readSafetensors(data, size, label, arena, found, error))
+  GgufParts parts;
+  if (attn_status status = isGguf ? readGgufTensors(Slice(data, size), size, label, arena, found,
+                                                    isCut, parts, error)
+                                  : readSafetensors(data, size, label, arena, found, error))
     return status;
+  if (parts.count > 1)
+    return failPart(label, parts, error);
   for (StoredTensor &tensor : found) {
     tensor.data = data + tensor.offset;
     if (attn_status status = rename(tensor, "", error))
@@ -207,7 +211,7 @@ attn_status Checkpoint::addTensors(const attn_named_tensor *tensors, size_t coun
 
 /// Reads the first bytes of a GGUF file, as many as its lists take, and finds its tensors.
 static attn_status readGgufFile(const SourceFile &file, const char *path, Arena &arena,
-                                Vector<StoredTensor> &found, Error &error) {
+                                Vector<StoredTensor> &found, GgufParts &parts, Error &error) {
   Vector<char> bytes;
   for (uint64_t wanted = uint64_t(1) << 22;; wanted *= 4) {
     uint64_t size = file.size() < wanted ? file.size() : wanted;
@@ -218,7 +222,7 @@ static attn_status readGgufFile(const SourceFile &file, const char *path, Arena 
       return file.cannotRead(error);
     found.clear();
     attn_status status =
-        readGgufTensors(Slice(bytes), file.size(), path, arena, found, isCut, error);
+        readGgufTensors(Slice(bytes), file.size(), path, arena, found, isCut, parts, error);
     if (!isCut || size == file.size())
       return status;
     error = Error();
@@ -241,7 +245,7 @@ static attn_status readSafetensorsFile(const SourceFile &file, const char *path,
 }
 
 attn_status Checkpoint::readTensors(const SourceFile &file, const char *path,
-                                    Vector<StoredTensor> &found, Error &error) {
+                                    Vector<StoredTensor> &found, GgufParts &parts, Error &error) {
   if (isOnnxName(path))
     return readOnnxTensors(file, path, OnnxTensors::Weights, arena, files, found, error);
   char start[sizeof(Llama2Header)] = {};
@@ -249,14 +253,15 @@ attn_status Checkpoint::readTensors(const SourceFile &file, const char *path,
   if (!file.read(0, first, start))
     return file.cannotRead(error);
   if (Slice(start, first).startsWith(Slice("GGUF")))
-    return readGgufFile(file, path, arena, found, error);
+    return readGgufFile(file, path, arena, found, parts, error);
   Llama2Header header;
   if (isLlama2(start, file.size(), header))
     return readLlama2Tensors(header, path, arena, found, error);
   return readSafetensorsFile(file, path, arena, found, error);
 }
 
-attn_status Checkpoint::openFile(const char *path, Error &error, const char *folder) {
+attn_status Checkpoint::openFile(const char *path, Error &error, const char *folder,
+                                 const GgufParts *among) {
   SourceFile *file = create<SourceFile>();
   if (!file || !files.push(file)) {
     dispose(file);
@@ -265,14 +270,30 @@ attn_status Checkpoint::openFile(const char *path, Error &error, const char *fol
   Vector<StoredTensor> found;
   if (attn_status status = file->open(path, error))
     return status;
-  if (attn_status status = readTensors(*file, path, found, error))
+  GgufParts parts;
+  if (attn_status status = readTensors(*file, path, found, parts, error))
     return status;
+  if (among && (parts.number != among->number || parts.count != among->count))
+    return error.set(ATTN_BAD_WEIGHTS, "W0205",
+                     "`%s` says that it is part %u of %u of a model, expected part %u of %u", path,
+                     parts.number + 1, parts.count, among->number + 1, among->count);
   for (StoredTensor &tensor : found) {
     if (!tensor.file && !tensor.data)
       tensor.file = file;
     if (attn_status status = rename(tensor, folder, error))
       return status;
     if (attn_status status = add(tensor, path, error))
+      return status;
+  }
+  return among || parts.count <= 1 ? ATTN_OK : openParts(path, parts, error);
+}
+
+attn_status Checkpoint::openParts(const char *first, const GgufParts &parts, Error &error) {
+  for (GgufParts part = parts; ++part.number < parts.count;) {
+    Text path;
+    if (attn_status status = findPart(first, parts, part, path, error))
+      return status;
+    if (attn_status status = openFile(path.c_str(), error, "", &part))
       return status;
   }
   return ATTN_OK;
@@ -383,6 +404,8 @@ attn_status Checkpoint::openDirectory(const char *path, Error &error) {
   }
   closedir(directory);
   if (bestRank == 0) {
+    if (findGgufIn(path, best))
+      return best.failed() ? error.outOfMemory(path) : openFile(best.c_str(), error);
     error.set(ATTN_IO, "R0501", "directory `%s` holds no .safetensors file", path);
     if (fromTorch.size()) {
       error.note("it holds `%s`, a PyTorch file by its name", fromTorch.c_str());

@@ -13,6 +13,7 @@
 namespace attn {
 
 struct BlockFormat;
+struct GgufParts;
 struct QuantizedTensor;
 
 /// A tensor of a checkpoint: bytes that need not be aligned.
@@ -59,8 +60,12 @@ public:
   static const char *bytesOf(const StoredTensor &tensor, Vector<char> &memory, Error &error);
 
 private:
-  /// Adds the tensors of a file, called `folder.name` where it is of a module's folder.
-  attn_status openFile(const char *path, Error &error, const char *folder = "");
+  /// Adds the tensors of a file, called `folder.name` where it is of a module's folder, and those
+  /// of the other parts of its model. With `among` it has to be that part, and is read alone.
+  attn_status openFile(const char *path, Error &error, const char *folder = "",
+                       const GgufParts *among = nullptr);
+  /// Adds the tensors of the parts behind the first one.
+  attn_status openParts(const char *first, const GgufParts &parts, Error &error);
   /// Adds the tensors of the modules of a sentence encoder, which have folders of their own.
   attn_status openModules(const char *path, Error &error);
   /// Gives a tensor the name that it has here: behind its module's folder, and as checkpoints call
@@ -68,7 +73,7 @@ private:
   attn_status rename(StoredTensor &tensor, const char *folder, Error &error);
   /// Finds the tensors of a file in the format that its name or its first bytes say.
   attn_status readTensors(const SourceFile &file, const char *path, Vector<StoredTensor> &found,
-                          Error &error);
+                          GgufParts &parts, Error &error);
   /// Adds the tensors of the shards that an index names.
   attn_status openIndex(const char *path, Error &error);
   /// Adds the tensors of a folder: of its index, or of its only .safetensors file.

@@ -133,8 +133,9 @@ attn_status TensorReader::readType(StoredTensor &tensor, uint32_t type) {
     quoted.appendQuoted(tensor.name, tensor.nameLength < 200 ? tensor.nameLength : 200);
     error.set(ATTN_BAD_WEIGHTS, "W0205", "`%s`: tensor `%s` has the type %u, which is not read",
               label, quoted.c_str(), type);
-    error.help("types that are read: F32, F16, BF16, F64, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, "
-               "Q5_K, Q6_K, MXFP4");
+    Text known;
+    appendBlockFormats(known);
+    error.help("types that are read: F32, F16, BF16, F64, %s", known.c_str());
     return error.status;
   }
   tensor.bytes = size_t(bytes);
@@ -216,10 +217,12 @@ attn_status attn::readGgufValueBytes(const char *path, Vector<char> &bytes, Erro
 }
 
 attn_status attn::readGgufTensors(Slice bytes, uint64_t size, const char *label, Arena &arena,
-                                  Vector<StoredTensor> &tensors, bool &isCut, Error &error) {
+                                  Vector<StoredTensor> &tensors, bool &isCut, GgufParts &parts,
+                                  Error &error) {
   GgufReader reader(bytes);
   uint32_t version = 0, alignment = 32;
-  uint64_t tensorCount = 0, valueCount = 0, parts = 1;
+  uint64_t tensorCount = 0, valueCount = 0;
+  parts = GgufParts();
   bool isGood = reader.takeHeader(version, tensorCount, valueCount);
   if (uint32_t other = __builtin_bswap32(version); isGood && (other == 2 || other == 3)) {
     error.set(ATTN_BAD_WEIGHTS, "W0204",
@@ -235,7 +238,9 @@ attn_status attn::readGgufTensors(Slice bytes, uint64_t size, const char *label,
              if (key.is("general.alignment") && value.kind == GgufKind::U32)
                alignment = value.at<uint32_t>(0);
              if (key.is("split.count") && value.kind == GgufKind::U16)
-               parts = value.at<uint16_t>(0);
+               parts.count = value.at<uint16_t>(0);
+             if (key.is("split.no") && value.kind == GgufKind::U16)
+               parts.number = value.at<uint16_t>(0);
            });
   attn_status status;
   if (!isGood)
@@ -248,10 +253,5 @@ attn_status attn::readGgufTensors(Slice bytes, uint64_t size, const char *label,
   else
     status = TensorReader(reader, size, label, arena, tensors, error).run(tensorCount, alignment);
   isCut = reader.isCut;
-  if (!status && parts > 1) {
-    status = error.set(ATTN_BAD_WEIGHTS, "W0205", "`%s` is one of %llu parts of a model", label,
-                       static_cast<unsigned long long>(parts));
-    error.help("join them to one file: `llama-gguf-split --merge FIRST JOINED`");
-  }
   return status;
 }

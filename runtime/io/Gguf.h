@@ -100,11 +100,17 @@ template <typename Each> bool eachGgufValue(GgufReader &reader, uint64_t count, 
 /// where it is none.
 attn_status readGgufValueBytes(const char *path, Vector<char> &bytes, Error &error);
 
+/// Which part of a model a file is, of how many.
+struct GgufParts {
+  uint32_t number = 0, count = 1; ///< the first is number 0
+};
+
 /// Appends the tensors of a GGUF file of `size` bytes, of which `bytes` are the first ones; names
 /// are copied into `arena`. Shapes are those of the tensors, the axis that lies side by side last.
-/// `isCut` says whether more bytes are needed, after an error. ATTN_BAD_WEIGHTS, W0204, with the
-/// tensor that is wrong.
+/// `isCut` says whether more bytes are needed, after an error, and `parts` becomes what the file is
+/// a part of. ATTN_BAD_WEIGHTS, W0204, with the tensor that is wrong.
 attn_status readGgufTensors(Slice bytes, uint64_t size, const char *label, Arena &arena,
-                            Vector<StoredTensor> &tensors, bool &isCut, Error &error);
+                            Vector<StoredTensor> &tensors, bool &isCut, GgufParts &parts,
+                            Error &error);
 
 } // namespace attn

@@ -14,13 +14,15 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from decoders import FACTS, decoder, decoder_shapes, is_dense
 from gguf_file import FORMATS, draw, write_gguf
 from gguf_gpts import GPTS, gpt_twin, write_gpt
+from gguf_hybrids import MODELS as HYBRIDS, turned_twin, write_turned
 from gguf_latent import LATENT_NAMES, latent_models, latent_values, maps_apart
+from gguf_learnt import WORDS, learnt_twin, write_learnt
+from hybrid_steps import compare_steps
 from make import FAMILIES, NOMIC, llama
 from measured import measured
-from numpy_layers import linear
 from program import call, run
-from shapes import bert_shapes, gpt2_shapes, llama_shapes, nomic_shapes, pair
-from text_models import bert as bert_twin, gpt2 as gpt2_twin, llama as llama_twin, nomic_bert as nomic_twin, sentence
+from shapes import llama_shapes
+from text_models import llama as llama_twin, sentence
 
 BOUND = 1e-5
 ROUNDED = 4e-2  # rows become bytes
@@ -132,19 +134,37 @@ MODELS.update({f"gguf-{architecture}": (architecture, config) for architecture, 
     "command-r": relative("cohere"),
     "cohere2": relative("cohere2", sliding_window_pattern=4),
 }.items()})
+MODELS.update({f"gguf-{architecture}": (architecture, config) for architecture, config in {
+    "qwen2vl": small("qwen2", "Qwen2ForCausalLM", rope_theta=1000000.0, tie_word_embeddings=False),
+    "qwen3vl": small("qwen3", "Qwen3ForCausalLM", rope_theta=1000000.0, head_dim=128, tie_word_embeddings=True),
+    "qwen3vlmoe": {**small("qwen3_moe", "Qwen3MoeForCausalLM", rope_theta=1000000.0, head_dim=128, num_experts=4, num_experts_per_tok=2,
+                           norm_topk_prob=True, tie_word_embeddings=False), "moe_intermediate_size": 256},
+    "jais2": relative("jais2"),
+    "bitnet": relative("bitnet"),
+    "maincoder": relative("hunyuan", rope_scaling=None),
+    "pangu-embedded": small("llama", "PanguEmbeddedForCausalLM", rope_theta=10000.0, tie_word_embeddings=True, attention_bias=True),
+    "exaone-moe": relative("exaone-moe", intermediate_size=512, moe_intermediate_size=256, n_group=1, topk_group=1, mlp_layer_types=None, first_k_dense_replace=1,
+                           layer_types=["sliding_attention"] * 3 + ["full_attention"]),
+    "phimoe": relative("phimoe", intermediate_size=256, router_jitter_noise=0.01),  # which files do not say
+    "eurobert": small("llama", "EuroBertModel", rope_theta=10000.0, tie_word_embeddings=True, pooling=1, is_causal=False),
+    "llama-embed": small("llama", "LlamaModel", rope_theta=10000.0, tie_word_embeddings=True, pooling=1, is_causal=False),
+}.items()})
 MODELS["gguf-olmo3"] = "olmo2", relative("olmo3", layer_types=["sliding_attention"] * 3 + ["full_attention"], rope_scaling=dict(
     rope_type="yarn", factor=4.0, original_max_position_embeddings=16))
 MODELS["gguf-stablelm-parallel"] = "stablelm", relative("stablelm-parallel")
 MODELS.update(GPTS)
+MODELS.update(HYBRIDS)
 MODELS.update(latent_models(relative))
 # Of whose queries and keys llama.cpp's converter puts the halves side by side, and to whose norms it adds 1.
-SIDE_BY_SIDE = {"llama", "smollm3", "olmo", "granite", "minicpm", "mistral3", "internlm2", "xverse", "arcee", "baichuan", "granitemoe"}
+SIDE_BY_SIDE = {"llama", "smollm3", "olmo", "granite", "minicpm", "mistral3", "internlm2", "xverse", "arcee", "baichuan", "granitemoe", "llama-embed"}
 PLUS_ONE = {"gemma", "gemma2", "gemma3", "nemotron"}
 POST = {"post_attention_layernorm": "post_attention_norm"}
 OWN_NAMES = {"olmo2": {**POST, "post_feedforward_layernorm": "post_ffw_norm"}, "exaone4": {**POST, "post_feedforward_layernorm": "post_ffw_norm"},
              "seed_oss": POST, "gpt-oss": POST, "glm4moe": POST, "starcoder2": {"mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"},
              "glm4": {"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm"},
              "hunyuan-dense": {"self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm"},
+             "maincoder": {"self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm"},
+             "bitnet": {"self_attn.attn_sub_norm": "attn_sub_norm", "mlp.ffn_sub_norm": "ffn_sub_norm"},
              "hunyuan-moe": {"self_attn.query_layernorm": "attn_q_norm", "self_attn.key_layernorm": "attn_k_norm"},
              "phi2": {"model.final_layernorm": "output_norm", "self_attn.dense": "attn_output", "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down"}}
 RELATIVE_KEYS = {"clip_qkv": "attention.clamp_kqv", "logit_scale": "logit_scale", "logits_scaling": "logit_scale",
@@ -158,22 +178,6 @@ NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_he
          **{f"mlp.{own}.{map_}_proj": f"ffn_{map_}_shexp" for own in ("shared_expert", "shared_mlp") for map_ in ("gate", "up", "down")},
          "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
          "mlp.down_proj": "ffn_down", "block_sparse_moe.gate": "ffn_gate_inp", "mlp.gate": "ffn_gate_inp", "mlp.router": "ffn_gate_inp"}
-LEARNT = {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "lm_head": "output", "ln_1": "attn_norm", "ln_2": "ffn_norm",
-          "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down",
-          "embeddings.word_embeddings": "token_embd", "embeddings.position_embeddings": "position_embd",
-          "embeddings.token_type_embeddings": "token_types", "embeddings.LayerNorm": "token_embd_norm", "attention.self.query": "attn_q",
-          "attention.self.key": "attn_k", "attention.self.value": "attn_v", "attention.output.dense": "attn_output",
-          "attention.output.LayerNorm": "attn_output_norm", "intermediate.dense": "ffn_up", "output.dense": "ffn_down",
-          "output.LayerNorm": "layer_output_norm", "emb_ln": "token_embd_norm", "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output",
-          "norm1": "attn_output_norm", "norm2": "layer_output_norm", "mlp.fc11": "ffn_up", "mlp.fc12": "ffn_gate", "mlp.fc2": "ffn_down",
-          "classifier.dense": "cls", "classifier.out_proj": "cls.output"}
-LEARNT_KEYS = {"embedding_length": ("n_embd", "hidden_size"), "block_count": ("n_layer", "num_hidden_layers"),
-               "attention.head_count": ("n_head", "num_attention_heads"), "context_length": ("n_positions", "max_position_embeddings"),
-               "attention.layer_norm_epsilon": ("layer_norm_epsilon", "layer_norm_eps")}
-# A text, and the tokens that it becomes: of byte-level BPE with three merges, and of WordPiece.
-WORDS = {"gpt2": ("the cat, the end", ["the", "\u0120", "c", "a", "t", ",", "\u0120the", "\u0120", "e", "n", "d"]),
-         "nomic-bert": ("Plays", ["[CLS]", "[UNK]", "[SEP]"]),
-         "bert": ("The play\u00e9d, Playing a ship", ["[CLS]", "the", "play", "##ed", ",", "play", "##ing", "[UNK]", "[UNK]", "[SEP]"])}
 FOUR = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
         "post_feedforward_layernorm": "post_ffw_norm"}
 
@@ -211,7 +215,7 @@ def packed_experts(c, rng):
     if c["model_type"].startswith("granitemoe"):
         return tensors, {"block_sparse_moe.input_linear.weight": np.concatenate([maps["gate"], maps["up"]], 1),
                          "block_sparse_moe.output_linear.weight": maps["down"]}
-    mixtral = c["model_type"] in ("mixtral", "minimax_m2")
+    mixtral = c["model_type"] in ("mixtral", "minimax_m2", "phimoe")
     for map_, theirs in [("gate", "w1"), ("up", "w3"), ("down", "w2")]:
         for e in range(count):
             weights[f"block_sparse_moe.experts.{e}.{theirs}.weight" if mixtral else f"mlp.experts.{e}.{map_}_proj.weight"] = maps[map_][e]
@@ -230,6 +234,12 @@ def values_of(architecture, c):
               p + "rope.dimension_count": int(e * c.get("partial_rotary_factor", 1)), "tokenizer.ggml.tokens": ["a"] * c["vocab_size"],
               "tokenizer.ggml.eos_token_id": 3}
     values.update({p + theirs: c[key] for key, theirs in RELATIVE_KEYS.items() if c.get(key) is not None})
+    if architecture == "bitnet":
+        values[p + "hidden_activation"] = c["hidden_act"]
+    if architecture in ("qwen2vl", "qwen3vl", "qwen3vlmoe"):
+        values[p + "rope.dimension_sections"] = [16, 24, 24, 0]
+    if architecture in ("qwen3vl", "qwen3vlmoe"):
+        values[p + "n_deepstack_layers"] = 3
     if architecture == "minicpm":
         del values[p + "attention.scale"]
     if architecture == "mistral3":
@@ -291,7 +301,7 @@ def factors(c):
 def write_model(architecture, c, path):
     """The file, and the weights as Hugging Face's model has them."""
     rng = np.random.default_rng(len(architecture))
-    four, kinds = c["model_type"] in ("gemma2", "gemma3_text"), list(FORMATS)
+    four, kinds = c["model_type"] in ("gemma2", "gemma3_text"), list(FORMATS)[:9 if architecture == "llama" else None]
     tensors, weights = {}, {}
     for n in range(c["num_hidden_layers"] if count_of(c) else 0):
         if is_dense(c, n):
@@ -345,77 +355,6 @@ def write_model(architecture, c, path):
     return weights
 
 
-def vocabulary(architecture, count):
-    """The values of a tokenizer, and its tokens as Hugging Face's files write them."""
-    if architecture == "gpt2":
-        tokens = [*map(chr, range(0x21, 0x7F)), "\u0120", "he", "the", "\u0120the", "<|endoftext|>"][-count:]
-        values = {"model": "gpt2", "pre": "gpt-2", "merges": ["h e", "t he", "\u0120 the"], "eos_token_id": count - 1}
-        kinds = [1] * (count - 1) + [3]
-    else:
-        tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "play", "##ing", "##ed", ",", "##ly"]
-        tokens += [f"[unused{i}]" for i in range(count - len(tokens))]
-        values = {"model": "bert", "pre": "jina-v2-en"}
-        kinds = [3 if token.startswith("[") else 1 for token in tokens]
-    # What begins a word has a mark in BERT's, instead of what continues one.
-    marked = [token if architecture == "gpt2" or kind == 3 else token[2:] if token.startswith("##") else "\u2581" + token
-              for token, kind in zip(tokens, kinds)]
-    return {f"tokenizer.ggml.{key}": value for key, value in {**values, "tokens": marked, "token_type": kinds}.items()}, tokens
-
-
-def write_learnt(architecture, c, path):
-    """A file of GPT-2, BERT or Nomic's BERT; the weights as Hugging Face's model has them; the tokens."""
-    rng, kinds, tensors, weights = np.random.default_rng(3), list(FORMATS), {}, {}
-    shapes = {"gpt2": gpt2_shapes, "bert": bert_shapes, "nomic-bert": nomic_shapes}[architecture](c)
-    if not c.get("tie_word_embeddings", True):
-        shapes["lm_head.weight"] = (c["vocab_size"], c["n_embd"])
-    if c.get("pooling") == 4:
-        shapes.update({**pair("classifier.dense", c["hidden_size"], c["hidden_size"]), **pair("classifier.out_proj", 1, c["hidden_size"])})
-    for i, (name, shape) in enumerate(shapes.items()):
-        if name.endswith(".attn.bias") or name.startswith("pooler.") or not shape[0]:
-            continue  # which llama.cpp's converter leaves out
-        component, part = name.rsplit(".", 1)
-        layer = component.removeprefix("encoder.layer.").removeprefix("encoder.layers.").removeprefix("h.")
-        n, own = layer.split(".", 1) if layer != component else (None, component)
-        ours = ("" if n is None else f"blk.{n}.") + f"{LEARNT[own]}.{part}"
-        if len(shape) == 1:
-            tensors[ours] = value = rng.standard_normal(shape).astype(np.float32) * np.float32(0.1) + np.float32(part == "weight")
-        else:
-            turns = own.startswith(("attn.c_", "mlp.c_"))  # Hugging Face's GPT-2 multiplies from the left
-            given = shape[::-1] if turns else shape
-            data, value = draw(rng, kinds[i % len(kinds)], given, spread=1 / np.sqrt(given[1]))
-            tensors[ours] = (kinds[i % len(kinds)], given[1:] if c.get("squeezed") and given[0] == 1 else given, data)
-            value = value.T if turns else value
-        weights[name] = value.astype(np.float64)
-    own, tokens = vocabulary(architecture, c["vocab_size"])
-    values = {key: c[names[architecture == "bert"]] for key, names in LEARNT_KEYS.items()}
-    values["feed_forward_length"] = c.get("intermediate_size") or c.get("n_inner") or 4 * c["n_embd"]
-    values.update({key: c[theirs] for key, theirs in {"pooling_type": "pooling", "rope.freq_base": "rotary_emb_base"}.items() if theirs in c})
-    values = {"general.architecture": architecture, **{f"{architecture}.{key}": value for key, value in values.items()}, **own}
-    write_gguf(path, values, tensors)
-    return weights, tokens
-
-
-def learnt_twin(c, weights, ids):
-    """What GPT-2, BERT or Nomic's BERT gives, by name, and what it is given besides ids."""
-    if c["model_type"] == "gpt2":
-        return gpt2_twin(c, weights, ids), {}
-    lengths, segments = np.array([21, 5, 13], np.int32), np.random.default_rng(7).integers(0, 2, ids.shape, dtype=np.int32)
-    if c["model_type"] == "nomic_bert":
-        inputs = {"lengths": lengths, "segments": segments}
-        return {"embedding": nomic_twin(c, weights, ids, **inputs)["embedding"]}, inputs
-    count = c["type_vocab_size"]
-    absent = {"pooler.dense.weight": np.zeros((256, 256)), "pooler.dense.bias": np.zeros(256)}
-    if not count:
-        absent["embeddings.token_type_embeddings.weight"] = np.zeros((1, 256))
-    found = bert_twin(c, {**weights, **absent}, ids, lengths, segments if count > 1 else None)
-    if c.get("pooling") == 2:
-        found["embedding"] = found["hidden"][:, 0] / np.linalg.norm(found["hidden"][:, 0], axis=-1, keepdims=True)
-    if c.get("pooling") == 4:  # a score of the pair of texts, by the head that RoBERTa has
-        found["scores"] = linear(np.tanh(linear(found["hidden"][:, 0], weights, "classifier.dense")), weights, "classifier.out_proj")
-    name = {None: "hidden", 4: "scores"}.get(c.get("pooling"), "embedding")
-    return {name: found[name]}, {"lengths": lengths, **({"segments": segments} if count > 1 else {})}
-
-
 def decoder_twin(c, weights, ids):
     """What a decoder gives, or the vectors that are made of it, and what it is given besides ids."""
     if "pooling" not in c:
@@ -437,14 +376,19 @@ def check_model(family, folder):
     architecture, config = MODELS[family]
     path, spec = os.path.join(folder, f"{family}.gguf"), os.path.join(folder, f"{family}.attn")
     is_learnt = architecture in WORDS
-    write = write_gpt if family in GPTS else write_model
-    weights, tokens = write_learnt(architecture, config, path) if is_learnt else (write(architecture, config, path), None)
+    tokens = None
+    if is_learnt:
+        weights, tokens = write_learnt(architecture, config, path)
+    elif family in HYBRIDS:
+        weights = write_turned(family, architecture, config, path)
+    else:
+        weights = (write_gpt if family in GPTS else write_model)(architecture, config, path)
     call(["attn", "import", path, "-o", spec])
     call(["attn", "fmt", "--check", spec])
     table = subprocess.run(["attn", "check", spec, "--weights", path], capture_output=True, text=True)
     assert table.returncode == 0 and "tensors of the model are bound" in table.stdout, table.stdout + table.stderr
     ids = np.random.default_rng(5).integers(0, 97, (3, 21), dtype=np.int32)
-    wanted, more = (learnt_twin if is_learnt else gpt_twin if family in GPTS else decoder_twin)(config, weights, ids)
+    wanted, more = (learnt_twin if is_learnt else gpt_twin if family in GPTS else turned_twin if family in HYBRIDS else decoder_twin)(config, weights, ids)
     (name, rows), = wanted.items()
     entry = [flag for own in ("scores", "embed") if f" entry {own}" in open(spec).read() for flag in ("--entry", own)]
 
@@ -461,6 +405,8 @@ def check_model(family, folder):
         measured(f"{case}.gguf", exact)
 
     check_exact(family)
+    if family in HYBRIDS and name == "scores":
+        compare_steps(spec, path, config, weights, folder, beams=1)
     if is_learnt:
         check_tokens(architecture, path, tokens)
     if family == "phi3-longrope":  # where there is room for longer texts

@@ -68,6 +68,49 @@ def mxfp4(b):
     return f32(scale * codes)
 
 
+def two_bits(q):
+    """[blocks, 32 * n] bytes: each 32 of them hold 128 codes, low bits first."""
+    q = q.reshape(len(q), -1, 1, 32)
+    return (q >> np.array([0, 2, 4, 6], np.uint8)[:, None] & 3).reshape(len(q), -1).astype(np.int64)
+
+
+def each(scales, count):
+    return np.repeat(scales, count, axis=1)
+
+
+def q2_k(b):
+    d, m, s = halves(b[:, 80:82]), halves(b[:, 82:84]), b[:, :16]
+    return f32(f32(each(f32(d * f32(s & 15)), 16) * f32(two_bits(b[:, 16:80]))) - each(f32(m * f32(s >> 4)), 16))
+
+
+def q3_k(b):
+    third = np.unpackbits(b[:, :32, None], axis=2, bitorder="little").transpose(0, 2, 1).reshape(-1, 256).astype(np.int64)
+    low = np.concatenate([b[:, 96:104] & 15, b[:, 96:104] >> 4], 1).astype(np.int64)
+    high = np.concatenate([b[:, 104:108] >> s & 3 for s in (0, 2, 4, 6)], 1).astype(np.int64)
+    steps = f32(halves(b[:, 108:]) * f32((low | high << 4) - 32))
+    return f32(each(steps, 16) * f32(two_bits(b[:, 32:96]) - np.where(third == 1, 0, 4)))
+
+
+UNEVEN = f32([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113])
+
+
+def iq4_xs(b):
+    high = b[:, 2:4].copy().view("<u2").astype(np.int64)
+    low = np.stack([b[:, 4:8] & 15, b[:, 4:8] >> 4], 2).reshape(len(b), 8).astype(np.int64)
+    scales = f32(halves(b[:, :2]) * f32((low | (high >> 2 * np.arange(8) & 3) << 4) - 32))
+    codes = np.concatenate([nibbles(b[:, 8 + 16 * j:24 + 16 * j]) for j in range(8)], 1)
+    return f32(each(scales, 32) * UNEVEN[codes])
+
+
+def tq1_0(b):
+    """Five digits of base 3 in a byte, which is their fraction of 243, rounded up, of 256."""
+    parts = []
+    for first, last, digits in ((0, 32, 5), (32, 48, 5), (48, 52, 4)):
+        q = b[:, first:last].astype(np.int64)
+        parts += [(q * 3 ** n % 256) * 3 // 256 for n in range(digits)]
+    return f32(f32(np.concatenate(parts, 1) - 1) * halves(b[:, 52:]))
+
+
 # Number of the type, elements and bytes of a block, where its scales of 16 bits stand, and how it is read.
 FORMATS = {
     "Q4_0": (2, 32, 18, (0,), lambda b: f32(halves(b[:, :2]) * f32(nibbles(b[:, 2:]) - 8))),
@@ -79,6 +122,12 @@ FORMATS = {
     "Q5_K": (13, 256, 176, (0, 2), q5_k),
     "Q6_K": (14, 256, 210, (208,), q6_k),
     "MXFP4": (39, 32, 17, (), mxfp4),
+    "Q2_K": (10, 256, 84, (80, 82), q2_k),
+    "Q3_K": (11, 256, 110, (108,), q3_k),
+    "IQ4_NL": (20, 32, 18, (0,), lambda b: f32(halves(b[:, :2]) * UNEVEN[nibbles(b[:, 2:])])),
+    "IQ4_XS": (23, 256, 136, (0,), iq4_xs),
+    "TQ1_0": (34, 256, 54, (52,), tq1_0),
+    "TQ2_0": (35, 256, 66, (64,), lambda b: f32(f32(two_bits(b[:, :64]) - 1) * halves(b[:, 64:]))),
 }
 
 
@@ -107,6 +156,9 @@ def text(value):
 
 
 def value_bytes(value):
+    """A value as a file has it; bytes are such already."""
+    if isinstance(value, bytes):
+        return value
     if isinstance(value, bool):
         return struct.pack("<IB", BOOL, value)
     if isinstance(value, int):

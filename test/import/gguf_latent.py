@@ -42,12 +42,12 @@ def latent_values(c):
     if "moe_num_experts" in c:
         values |= {"expert_shared_feed_forward_length": c["moe_num_shared_experts"] * c["moe_intermediate_size"],
                    "interleave_moe_layer_step": c["moe_layer_interval"]}
-    elif "n_routed_experts" in c:
+    elif "n_routed_experts" in c or "num_shared_experts" in c:
         gating = 1 if c["model_type"] == "deepseek_v2" else 2
         values |= {"expert_weights_norm": c.get("norm_topk_prob", False), "expert_weights_scale": c["routed_scaling_factor"],
                    "expert_gating_func": gating, "expert_group_count": c["n_group"], "expert_group_used_count": c["topk_group"]}
     return {**values, "leading_dense_block_count": said("first_k_dense_replace", "moe_layer_start_index"),
-            "expert_shared_count": said("n_shared_experts", "moe_num_shared_experts")}
+            "expert_shared_count": said("n_shared_experts", "num_shared_experts", "moe_num_shared_experts")}
 
 
 def maps_apart(c, value):

@@ -16,7 +16,7 @@ from gguf_file import text, value_bytes
 def write(path, values, tensors, version=3, counts=None, body=b"\0" * 4096):
     """`tensors`: (name, axes, type, offset); `counts` are those that the header tells, of tensors and of values."""
     counts = counts or (len(tensors), len(values))
-    head = b"".join(text(k) + (v if isinstance(v, bytes) else value_bytes(v)) for k, v in values.items())
+    head = b"".join(text(k) + value_bytes(v) for k, v in values.items())
     head += b"".join(text(n) + struct.pack(f"<I{len(axes)}QIQ", len(axes), *axes, kind, at) for n, axes, kind, at in tensors)
     start = b"GGUF" + struct.pack("<IQQ", version, *counts) + head
     with open(path, "wb") as file:
@@ -44,7 +44,7 @@ def main():
     write(at("twice"), llama, one * 2)
     write(at("type"), llama, [("token_embd.weight", (256, 4), 16, 0)])
     write(at("split"), {**llama, "split.count": struct.pack("<IH", 2, 3)}, one)
-    write(at("family"), {"general.architecture": "mamba"}, one)
+    write(at("family"), {"general.architecture": "rwkv7"}, one)
     write(at("nameless"), {"general.name": "x"}, one)
     write(at("embedding"), llama, [("other.weight", (32, 4), 0, 0)])
     write(at("heads"), {**llama, "llama.attention.head_count": [4, 8]}, one)

@@ -126,9 +126,16 @@ Error GgufConfig::readExperts() {
   if (!experts.denseKey.empty())
     if (Error error = readMixture(experts))
       return error;
+  if (kind.type == "nemotron_h")
+    if (Error error = takeAll({{"expert_weights_norm", "norm_topk_prob"},
+                               {"expert_weights_scale", experts.scaleKey},
+                               {"expert_group_count", "n_group"}}))
+      return error;
+  if (kind.type == "lfm2_moe")
+    folder.config["norm_topk_prob"] = true;
   // As llama.cpp computes them, whatever is said.
-  if (!experts.sharesSum && experts.denseKey.empty())
-    folder.config["norm_topk_prob"] = kind.type == "qwen3_moe";
+  if (!experts.sharesSum && experts.denseKey.empty() && kind.type != "nemotron_h")
+    folder.config["norm_topk_prob"] = kind.type == "qwen3_moe" || kind.type == "qwen3_next";
   if (kind.type == "gpt_oss")
     folder.config["swiglu_limit"] = 7;
   const json::Value *each = find("expert_feed_forward_length"),
@@ -191,11 +198,19 @@ void GgufConfig::readGeneration() {
 
 Error GgufConfig::readRelative() {
   const LlamaKind &form = *llamaKind(kind.type);
-  bool isRms = form.norm == LlamaNorm::Rms || form.norm == LlamaNorm::OnePlusRms;
+  bool isRms = form.norm == LlamaNorm::Rms || form.norm == LlamaNorm::OnePlusRms ||
+               form.epsKey == "rms_norm_eps"; // Phi-3.5 MoE's, whatever its norms
   StringRef epsKey = form.epsKey.empty() ? "layer_norm_eps" : form.epsKey;
   if (Error error =
           take(isRms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon", epsKey))
     return error;
+  if (form.traits & SubNorms) { // of BitNet, whose first files do not say
+    folder.config[form.actKey] = "silu";
+    if (Error error = take("hidden_activation", form.actKey))
+      return error;
+  }
+  if (!form.headBias.key.empty() && folder.has("lm_head.bias"))
+    folder.config[form.headBias.key] = true;
   if (form.traits & Clipped)
     if (Error error = take("attention.clamp_kqv", "clip_qkv"))
       return error;
@@ -225,7 +240,7 @@ void GgufConfig::readWindows(const LlamaKind &form) {
     return;
   }
   json::Array types;
-  for (const json::Value &one : *each)
+  for (const json::Value &one : ArrayRef(each->data(), each->size()).take_front(size_t(layers())))
     types.push_back(one.getAsBoolean().value_or(one.getAsInteger().value_or(0) != 0)
                         ? "sliding_attention"
                         : "full_attention");
@@ -252,17 +267,25 @@ Error GgufConfig::readMultipliers() {
 }
 
 Error GgufConfig::readLlama() {
+  LlamaMixer mixer = llamaKind(kind.type)->mixer;
+  if (mixer != LlamaMixer::None)
+    if (Error error = readMixer(mixer))
+      return error;
+  if (mixer == LlamaMixer::None)
+    if (Error error = takeAll({{"feed_forward_length", "intermediate_size"},
+                               {"attention.head_count_kv", "num_key_value_heads"}}))
+      return error;
   if (Error error = takeAll({{"embedding_length", "hidden_size"},
                              {"block_count", "num_hidden_layers"},
-                             {"feed_forward_length", "intermediate_size"},
                              {"attention.head_count", "num_attention_heads"},
-                             {"attention.head_count_kv", "num_key_value_heads"},
                              {"attention.key_length", "head_dim"},
                              {"attention.sliding_window", "sliding_window"},
                              {"context_length", "max_position_embeddings"},
                              {"attn_logit_softcapping", "attn_logit_softcapping"},
                              {"final_logit_softcapping", "final_logit_softcapping"}}))
     return error;
+  if (folder.config.get("num_hidden_layers"))
+    folder.config["num_hidden_layers"] = layers();
   if (folder.config.getInteger("sliding_window") == 0) // none
     folder.config.erase("sliding_window");
   if (Error error = readRelative())
@@ -314,6 +337,10 @@ Error GgufConfig::read() {
     return readBert();
   if (kind.type == "nomic_bert")
     return readNomic();
+  if (kind.type == "modernbert")
+    return readModernBert();
+  if (kind.type.starts_with("mamba"))
+    return readRecurrent();
   const GptKind *form = gptKind(kind.type);
   return form ? readGpt(*form) : readLlama();
 }

@@ -50,6 +50,7 @@ private:
   llvm::Error readBert();
   llvm::Error readGpt(const GptKind &form);
   llvm::Error readNomic();
+  llvm::Error readModernBert();
   llvm::Error readPooling();
   /// Whether tokens see what comes behind them.
   llvm::Error readCausal();
@@ -62,6 +63,21 @@ private:
   llvm::Error readMixture(const LlamaExperts &experts);
   /// What is said of latent keys and values.
   llvm::Error readLatent();
+  /// What is said of recurrences, and of the layers that attend.
+  llvm::Error readMixer(LlamaMixer mixer);
+  llvm::Error readRecurrent();
+  /// What is given for some layers, and is 0 for others: `theirs` becomes what the former have.
+  llvm::Expected<std::vector<bool>> takeSome(llvm::StringRef key, llvm::StringRef theirs);
+  void readStates(LlamaMixer mixer);
+  /// Says which layers attend, as the published config of a hybrid does.
+  llvm::Error sayAttending(LlamaMixer mixer, const std::vector<bool> &attends,
+                           const std::vector<bool> &feeds);
+  /// How many layers there are, without those that guess tokens ahead, which files count, too.
+  int64_t layers() const;
+  /// A whole number of the architecture; 0 where there is none.
+  int64_t whole(llvm::StringRef key) const;
+  /// Whether a layer has a tensor whose name ends so.
+  bool hasInLayers(llvm::StringRef ending) const;
 
   const llvm::json::Object &values;
   const GgufFactors &factors;

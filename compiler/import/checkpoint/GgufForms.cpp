@@ -67,12 +67,6 @@ Error GgufConfig::readMixture(const LlamaExperts &experts) {
        all = shared ? shared->getAsInteger() : std::nullopt;
   if (width && all && *width > 0 && *all % *width == 0)
     folder.config[experts.sharedKey] = *all / *width;
-  // Layers that guess tokens ahead are counted among the others.
-  const json::Value *ahead = find("nextn_predict_layers");
-  auto layers = folder.config.getInteger("num_hidden_layers"),
-       more = ahead ? ahead->getAsInteger() : std::nullopt;
-  if (layers && more && *more > 0 && *more < *layers)
-    folder.config["num_hidden_layers"] = *layers - *more;
   return Error::success();
 }
 
@@ -98,6 +92,27 @@ Error GgufConfig::readNomic() {
                              {"context_length", "n_positions"},
                              {"rope.freq_base", "rotary_emb_base"}}))
     return error;
+  return readPooling();
+}
+
+Error GgufConfig::readModernBert() {
+  if (Error error = takeAll({{"embedding_length", "hidden_size"},
+                             {"block_count", "num_hidden_layers"},
+                             {"feed_forward_length", "intermediate_size"},
+                             {"attention.head_count", "num_attention_heads"},
+                             {"attention.layer_norm_epsilon", "norm_eps"},
+                             {"attention.sliding_window", "local_attention"},
+                             {"attention.sliding_window_pattern", "global_attn_every_n_layers"},
+                             {"context_length", "max_position_embeddings"},
+                             {"hidden_activation", "hidden_activation"},
+                             {"rope.freq_base", "global_rope_theta"},
+                             {"rope.freq_base_swa", "local_rope_theta"}}))
+    return error;
+  const json::Value *pooling = find("pooling_type");
+  if (pooling && pooling->getAsInteger() == 4)
+    return importError("`" + prefix +
+                       "pooling_type` is 4, a score, which of this architecture is "
+                       "not read");
   return readPooling();
 }
 

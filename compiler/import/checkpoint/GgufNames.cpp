@@ -28,6 +28,7 @@ static constexpr GgufKind knownKinds[] = {
     {"mpt", "mpt", "MptForCausalLM"},
     {"bert", "bert", "BertModel"},
     {"nomic-bert", "nomic_bert", "NomicBertModel"},
+    {"modern-bert", "modernbert", "ModernBertModel"},
     {"granitemoe", "granitemoe", "GraniteMoeForCausalLM", true, false, false, true},
     {"olmoe", "olmoe", "OlmoeForCausalLM", false, false, false, true},
     {"qwen2moe", "qwen2_moe", "Qwen2MoeForCausalLM", false, false, false, true},
@@ -62,6 +63,31 @@ static constexpr GgufKind knownKinds[] = {
     {"phi2", "phi", "PhiForCausalLM"},
     {"command-r", "cohere", "CohereForCausalLM"},
     {"cohere2", "cohere2", "Cohere2ForCausalLM"},
+    {"qwen2vl", "qwen2", "Qwen2ForCausalLM"}, // the language models alone
+    {"qwen3vl", "qwen3", "Qwen3ForCausalLM"},
+    {"qwen3vlmoe", "qwen3_moe", "Qwen3MoeForCausalLM", false, false, false, true},
+    {"jais2", "jais2", "Jais2ForCausalLM"},
+    {"bitnet", "bitnet", "BitNetForCausalLM"},
+    {"maincoder", "hunyuan_v1_dense", "MaincoderForCausalLM"},
+    {"pangu-embedded", "llama", "PanguEmbeddedForCausalLM"},
+    {"exaone-moe", "exaone_moe", "ExaoneMoeForCausalLM", false, false, false, true},
+    {"phimoe", "phimoe", "PhimoeForCausalLM", false, false, false, true},
+    {"eurobert", "llama", "EuroBertModel"},
+    {"llama-embed", "llama", "LlamaModel", true},
+    {"lfm2", "lfm2", "Lfm2ForCausalLM", false, false, false, false, "token_embd_norm"},
+    {"lfm2moe", "lfm2_moe", "Lfm2MoeForCausalLM", false, false, false, true, "token_embd_norm"},
+    {"granitehybrid", "granitemoehybrid", "GraniteMoeHybridForCausalLM", true},
+    {"granitehybrid", "granitemoehybrid", "GraniteMoeHybridForCausalLM", true, false, false, true},
+    {"falcon-h1", "falcon_h1", "FalconH1ForCausalLM"},
+    {"nemotron_h", "nemotron_h", "NemotronHForCausalLM"},
+    {"nemotron_h_moe", "nemotron_h", "NemotronHForCausalLM", false, false, false, true},
+    {"jamba", "jamba", "JambaForCausalLM"},
+    {"jamba", "jamba", "JambaForCausalLM", false, false, false, true},
+    {"mamba", "mamba", "MambaForCausalLM"}, // Falcon Mamba, too
+    {"mamba2", "mamba2", "Mamba2ForCausalLM"},
+    {"qwen3next", "qwen3_next", "Qwen3NextForCausalLM", false, true, true, true},
+    {"qwen35", "qwen3_5_text", "Qwen3_5ForCausalLM", false, true, true},
+    {"qwen35moe", "qwen3_5_moe_text", "Qwen3_5MoeForCausalLM", false, true, true, true},
 };
 
 ArrayRef<GgufKind> ggufKinds() { return knownKinds; }
@@ -71,7 +97,7 @@ static Renames llamaNames(const GgufKind &kind) {
   Renames names = {
       {"model.embed_tokens", "token_embd"},
       {"model.layers", "blk"},
-      {"model." + form.lastNorm.str(), "output_norm"},
+      {"model." + form.lastNorm.str(), kind.lastNorm.str()},
       {"lm_head", "output"},
       {"self_attn.qkv_proj", "attn_qkv"},
       {"self_attn.q_proj", "attn_q"},
@@ -81,6 +107,8 @@ static Renames llamaNames(const GgufKind &kind) {
       {"self_attn." + form.queryNorm.str(), "attn_q_norm"},
       {"self_attn." + form.keyNorm.str(), "attn_k_norm"},
       {"self_attn.sinks", "attn_sinks"},
+      {"self_attn.attn_sub_norm", "attn_sub_norm"},
+      {"mlp.ffn_sub_norm", "ffn_sub_norm"},
       {"self_attn.q_a_proj", "attn_q_a"},
       {"self_attn.q_a_layernorm", "attn_q_a_norm"},
       {"self_attn.q_b_proj", "attn_q_b"},
@@ -92,11 +120,10 @@ static Renames llamaNames(const GgufKind &kind) {
       {"self_attn", "attn"},
       {"mlp.router", "ffn_gate_inp"},
       {"block_sparse_moe.gate", "ffn_gate_inp"},
-      {"mlp.experts", "ffn_exps"}, // as the runtime calls each of those that are packed
-      {"block_sparse_moe.experts", "ffn_exps"},
       {"mlp.gate_proj", "ffn_gate"},
       {form.mlp == LlamaMlp::Packed ? "mlp.gate_up_proj" : "mlp." + form.up.str(), "ffn_up"},
       {"mlp." + form.down.str(), "ffn_down"},
+      {"mlp.up_proj", "ffn_up"}, // of one that is packed in a folder
       {"mlp", "ffn"}};
   const LlamaPlaces &places = form.places;
   for (auto [place, theirs] :
@@ -111,8 +138,8 @@ static Renames llamaNames(const GgufKind &kind) {
   // Without experts, a map that Phi-3 has a part of is called as what scores them.
   const LlamaExperts &experts = *form.experts;
   std::string path = experts.name.str() + ".";
-  Renames own;
-  if (!experts.correction.empty()) // whose name may begin with the router's
+  Renames own = {{path + "experts", "ffn_exps"}}; // as the runtime calls those that are packed
+  if (!experts.correction.empty())                // whose name may begin with the router's
     own.push_back({path + experts.correction.str(), "exp_probs_b.bias"});
   own.push_back({path + experts.router.str(), "ffn_gate_inp"});
   if (experts.isGranite) {
@@ -187,11 +214,38 @@ static const Renames &nomicNames() {
   return names;
 }
 
+static const Renames &modernNames() {
+  static const Renames names = {{"embeddings.tok_embeddings", "token_embd"},
+                                {"embeddings.norm", "token_embd_norm"},
+                                {"layers", "blk"},
+                                {"final_norm", "output_norm"},
+                                {"attn.Wqkv", "attn_qkv"},
+                                {"attn.Wo", "attn_output"},
+                                {"mlp_norm", "ffn_norm"},
+                                {"mlp.Wi", "ffn_up"},
+                                {"mlp.Wo", "ffn_down"}};
+  return names;
+}
+
+/// Decoders without attention, whose mixers have names of their own.
+static const Renames &recurrentNames() {
+  static const Renames names = {{"backbone.embeddings", "token_embd"},
+                                {"backbone.layers", "blk"},
+                                {"backbone.norm_f", "output_norm"},
+                                {"lm_head", "output"},
+                                {"norm", "attn_norm"}};
+  return names;
+}
+
 Renames ggufNames(const GgufKind &kind) {
   if (const GptKind *form = gptKind(kind.type))
     return gptNames(*form);
   if (kind.type == "nomic_bert")
     return nomicNames();
+  if (kind.type == "modernbert")
+    return modernNames();
+  if (kind.type.starts_with("mamba"))
+    return recurrentNames();
   return kind.type == "bert" ? bertNames() : llamaNames(kind);
 }
 

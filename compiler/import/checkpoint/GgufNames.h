@@ -21,6 +21,7 @@ struct GgufKind {
   bool addedOne = false;        ///< it has added 1 to the weights of norms
   bool isFfnNormPost = false;   ///< the norm before the mlp is called that behind attention
   bool hasExperts = false;      ///< those of a layer are packed into one tensor for each map
+  llvm::StringRef lastNorm = "output_norm"; ///< behind the last layer
 };
 
 /// All that are read.

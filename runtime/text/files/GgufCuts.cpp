@@ -8,8 +8,9 @@
 
 using namespace attn;
 
-/// Digits by threes, counted from behind.
-static const char digitsFromBehind[] = R"(\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N})))";
+/// Digits by threes, counted from behind. One or two are looked for where a run begins alone, so
+/// that a long one is not searched to its end again and again.
+static const char digitsFromBehind[] = R"((?<!\p{N})\p{N}{1,2}(?=(?:\p{N}{3})*(?!\p{N}))|\p{N}{3})";
 static const char eastAsian[] = R"([\x{4e00}-\x{9fa5}\x{3040}-\x{309f}\x{30a0}-\x{30ff}]+)";
 /// Words with a mark in front, and letters apart from marks and symbols.
 static const char markedWords[] =

@@ -10,10 +10,12 @@
 #include "tools/attn/support/Files.h"
 #include "tools/attn/support/Report.h"
 #include "tools/attn/support/RuntimeErrors.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 #include <filesystem>
 
@@ -232,19 +234,36 @@ static int runImportOnnx(const opt::InputArgList &args, StringRef path,
   return writeOutput(args.getLastArgValue(OPT_o, "-"), spec->text);
 }
 
+/// The files of a folder with the end of a name, in order.
+static std::vector<std::string> filesIn(StringRef path, StringRef suffix) {
+  std::error_code problem;
+  std::vector<std::string> names;
+  for (sys::fs::directory_iterator at(path, problem), end; at != end && !problem;
+       at.increment(problem))
+    if (StringRef(at->path()).ends_with(suffix))
+      names.push_back(at->path());
+  sort(names);
+  return names;
+}
+
+/// The models in GGUF files of a folder that has no other weights: of those in parts the first
+/// part, and no encoders of pictures.
+static std::vector<std::string> ggufOf(StringRef folder) {
+  if (!filesIn(folder, ".safetensors").empty())
+    return {};
+  std::vector<std::string> names = filesIn(folder, ".gguf");
+  static const Regex part("-([0-9]{5})-of-[0-9]{5}\\.gguf$");
+  erase_if(names, [](StringRef name) {
+    SmallVector<StringRef> found;
+    return sys::path::filename(name).starts_with("mmproj") ||
+           (part.match(name, &found) && found[1] != "00001");
+  });
+  return names;
+}
+
 /// The ONNX file of a folder that has no other weights: in `onnx`, as published, or in the folder
 /// itself. Empty where there is none, or where several could be meant, which `found` names.
 static std::string onnxOf(StringRef folder, std::vector<std::string> &found) {
-  auto filesIn = [](StringRef path, StringRef suffix) {
-    std::error_code problem;
-    std::vector<std::string> names;
-    for (sys::fs::directory_iterator at(path, problem), end; at != end && !problem;
-         at.increment(problem))
-      if (StringRef(at->path()).ends_with(suffix))
-        names.push_back(at->path());
-    sort(names);
-    return names;
-  };
   if (!filesIn(folder, ".safetensors").empty())
     return "";
   SmallString<256> inside(folder);
@@ -263,21 +282,26 @@ static std::string onnxOf(StringRef folder, std::vector<std::string> &found) {
   return found.size() == 1 ? found.front() : "";
 }
 
-/// `attn import` of a folder: of safetensors, or of an ONNX file.
+/// An error that names files of which one has to be imported.
+static int failSeveral(const Twine &what, ArrayRef<std::string> found) {
+  return fail(BadInput, what + ": `" + join(found, "`, `") + "`", "import one of them");
+}
+
+/// `attn import` of a folder: of safetensors, of GGUF, or of an ONNX file.
 static int runImportDirectory(const opt::InputArgList &args, StringRef path,
                               const StringMap<int64_t> &sizes) {
-  std::vector<std::string> found;
+  std::vector<std::string> found = ggufOf(path);
+  if (found.size() == 1)
+    return runImportFile(args, found.front(), CheckpointKind::Gguf);
+  if (!found.empty())
+    return failSeveral("`" + path + "` has several GGUF files", found);
   std::string onnx = onnxOf(path, found);
   if (!onnx.empty())
     return runImportOnnx(args, onnx, sizes);
   if (found.empty())
     return runImportFolder(args, path);
-  std::string names;
-  for (const std::string &name : found)
-    names += (names.empty() ? "`" : ", `") + name + "`";
-  return fail(BadInput,
-              "`" + path + "` has several ONNX files, none of which is the whole model: " + names,
-              "import one of them");
+  return failSeveral("`" + path + "` has several ONNX files, none of which is the whole model",
+                     found);
 }
 
 int runImport(const opt::InputArgList &args) {

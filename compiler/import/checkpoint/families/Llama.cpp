@@ -78,9 +78,12 @@ void LlamaWriter::writeIgnored() {
   };
   if (hasTensor([](StringRef name) { return name.starts_with("mtp."); }))
     os << "ignore \"mtp.*\"  // guesses tokens ahead, which changes no result\n";
-  std::string behind = prefix + "layers." + std::to_string(layers) + ".";
-  if (hasTensor([&](StringRef name) { return name.starts_with(behind); }))
+  for (int64_t n = layers;; ++n) {
+    std::string behind = prefix + "layers." + std::to_string(n) + ".";
+    if (!hasTensor([&](StringRef name) { return name.starts_with(behind); }))
+      break;
     os << "ignore \"" << behind << "*\"  // guesses tokens ahead, which changes no result\n";
+  }
   if (hasTensor([](StringRef name) { return name.ends_with(".rotary_emb.inv_freq"); }))
     os << "ignore \"*.rotary_emb.inv_freq\"  // computed here\n";
 }

@@ -77,9 +77,9 @@ void RecurrentWriter::write() {
       if (table.empty() || writer.folder.has((before + name + ".weight").str()))
         prefix = before.str(), table = (before + name).str();
   double eps = config.number("layer_norm_epsilon", 1e-5);
-  mixer = mixerForm(kind.mixer).read({writer, kind.mixer, eps, [&](StringRef x) {
-                                        return activation(config, "hidden_act", "silu", x);
-                                      }});
+  mixer = readMixer(mixerForm(kind.mixer), {writer, kind.mixer, eps, [&](StringRef x) {
+                                              return activation(config, "hidden_act", "silu", x);
+                                            }});
   bool isTied = config.flag("tie_word_embeddings", kind.isTied);
   os << "model " << writer.model << " {\ndim D = " << config.size("hidden_size")
      << ", L = " << config.size("num_hidden_layers") << ", V = " << config.size("vocab_size")
@@ -94,7 +94,8 @@ void RecurrentWriter::write() {
        << (hasHead ? "the same numbers as the embedding\n" : "no result needs it\n");
   os << '\n'
      << mixer.text << "block Layer[T](x: [B, T, D]" << mixer.parameters() << ") -> [B, T, D]"
-     << mixer.types() << " {\nrmsnorm norm: D eps " << numberText(eps) << "\npart mixer: Mamba\n"
+     << mixer.types() << " {\nrmsnorm norm: D eps " << numberText(eps)
+     << "\npart mixer: " << mixer.called() << "\n"
      << "let mixed" << mixer.names("next_") << " = mixer(norm(x)" << mixer.names()
      << ")\nreturn x + mixed" << mixer.names("next_") << "\n}\n\n";
   writeEntries();

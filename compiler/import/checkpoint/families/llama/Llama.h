@@ -164,6 +164,8 @@ protected:
   void writeRouting(llvm::StringRef m);
 
 private:
+  /// Whether gate and up are one tensor, which llama.cpp takes apart for some families.
+  bool isPackedMlp() const;
   /// The parameters of one for all rows, of an axis, and of experts.
   void declareDenseMlp(llvm::StringRef size);
   void writeExperts();

@@ -142,13 +142,18 @@ void LlamaFeedForward::writeMlp() {
     declareDenseMlp("F");
 }
 
+bool LlamaFeedForward::isPackedMlp() const {
+  return kind.mlp == LlamaMlp::Packed &&
+         !(writer.ofLlamaCpp() && writer.folder.has(prefix + "layers.0.mlp.gate_proj.weight"));
+}
+
 void LlamaFeedForward::declareDenseMlp(StringRef size) {
   StringRef bias = hasMlpBias ? " bias" : "";
-  if (kind.mlp == LlamaMlp::Packed)
+  if (isPackedMlp())
     os << "linear mlp.gate, mlp.up: D -> " << size << " = split(\"mlp.gate_up_proj\", gate up)\n"
        << "linear mlp.down_proj: " << size << " -> D\n";
   else
-    os << "linear " << (kind.mlp == LlamaMlp::Gated ? "mlp.gate_proj, " : "") << "mlp." << kind.up
+    os << "linear " << (kind.mlp != LlamaMlp::Plain ? "mlp.gate_proj, " : "") << "mlp." << kind.up
        << ": D -> " << size << bias << "\nlinear mlp." << kind.down << ": " << size << " -> D"
        << bias << '\n';
 }
@@ -162,7 +167,7 @@ static std::string xielu(raw_ostream &os, const std::string &x) {
 }
 
 std::string LlamaFeedForward::denseMlpOf(StringRef x) {
-  bool isPacked = kind.mlp == LlamaMlp::Packed, isPlain = kind.mlp == LlamaMlp::Plain;
+  bool isPacked = isPackedMlp(), isPlain = kind.mlp == LlamaMlp::Plain;
   std::string up = isPacked ? "mlp.up" : ("mlp." + kind.up).str(), gate = isPacked ? "mlp.gate"
                                                                           : isPlain
                                                                               ? up

@@ -51,7 +51,7 @@ void LlamaConfig::readMixers() {
     return;
   const MixerForm &form = mixerForm(kind.mixer);
   auto read = [&] {
-    mixer = form.read({writer, kind.mixer, eps, [&](StringRef x) { return activated(x); }});
+    mixer = readMixer(form, {writer, kind.mixer, eps, [&](StringRef x) { return activated(x); }});
   };
   if (form.isBeside)
     return read();
@@ -147,7 +147,7 @@ void LlamaConfig::readParts() {
 }
 
 void LlamaWriter::writeOnePart() {
-  StringRef names = ", kv: cache", part = " = \"mixer\" if ";
+  StringRef names = ", kv: cache", part = mixer.isFlat ? " = \"\" if " : " = \"mixer\" if ";
   os << mixer.text;
   writeAttentionBlock();
   if (hasDense)

@@ -26,6 +26,7 @@ struct MambaKeys {
 struct MambaSizes {
   int64_t heads, features, groups;
   bool hasConvBias, hasBias, hasOutBias;
+  bool isOfLlamaCpp = false; ///< whose norms are of groups, and have a row for each
   bool isNormed = true, isNormedFirst = false, isNormedByGroup = false;
   double least = 0, most = INFINITY; ///< steps
   double in = 1;                     ///< what tokens are multiplied by
@@ -113,11 +114,13 @@ static MambaSizes readSizes(Config &config, const MambaKeys &keys) {
   sizes.hasConvBias = config.flag(keys.convBias, true);
   sizes.hasBias = sizes.hasOutBias = config.flag(keys.bias, false);
   if (keys.which == LlamaMixer::NemotronMamba) {
+    sizes.isNormedByGroup = true;
     sizes.least = config.number("time_step_min", 0.001);
+    if (sizes.least <= 0)
+      return sizes;
     config.note(
         "steps of the recurrence are at least `time_step_min`, of each token; the published "
         "class bounds them where it reads a prompt, and not token by token");
-    sizes.isNormedByGroup = true;
     return sizes;
   }
   readBounds(config, sizes);
@@ -152,11 +155,13 @@ static std::pair<std::string, std::string> result(const MambaSizes &sizes, doubl
                 bias + "\n",
             "out_proj(norm(split(read * " + gates + ", \"b t n q p -> b t (n q p)\")))"};
   std::string taken = sizes.isNormedFirst ? "read" : "read * " + gates,
+              weights = sizes.isOfLlamaCpp ? "split(norm.weight, \"n (q p) -> n q p\")"
+                                           : "split(norm.weight, \"(n q p) -> n q p\")",
               made = "split(each(split(" + taken +
-                     ", \"b t n q p -> b t n (q p)\")), \"b t n (q p) -> b t n q p\") * "
-                     "split(norm.weight, \"(n q p) -> n q p\")";
+                     ", \"b t n q p -> b t n (q p)\")), \"b t n (q p) -> b t n q p\") * " + weights;
   return {"rmsnorm each: Q * P eps " + numberText(eps) +
-              " no weight\nparam norm.weight: [MP]\nlinear out_proj: N, Q, P -> D" + bias + "\n",
+              " no weight\nparam norm.weight: " + (sizes.isOfLlamaCpp ? "[N, QP]" : "[MP]") +
+              "\nlinear out_proj: N, Q, P -> D" + bias + "\n",
           "out_proj(" + made + (sizes.isNormedFirst ? " * " + gates : "") + ")"};
 }
 
@@ -165,6 +170,8 @@ LayerMixer readMamba(const MixerSource &source) {
   const MambaKeys &keys =
       *find_if(mambaKeys, [&](const MambaKeys &own) { return own.which == source.which; });
   MambaSizes sizes = readSizes(config, keys);
+  if (source.writer.ofLlamaCpp())
+    sizes.isOfLlamaCpp = sizes.isNormedByGroup = true;
   LayerMixer mixer;
   mixer.part = "mamba";
   mixer.block = "Mamba";
@@ -175,7 +182,7 @@ LayerMixer readMamba(const MixerSource &source) {
        << ", J = " << config.size(keys.taps, 4)
        << "  // of Mamba: groups, heads, those of a group, features of a head, numbers that each "
           "keeps, tokens of a convolution\n"
-       << "dim J1 = J - 1, MP = M * P" << second
+       << "dim J1 = J - 1, MP = M * P" << second << (sizes.isOfLlamaCpp ? ", QP = Q * P" : "")
        << ", NK = N * K, NK2 = NK, Y = MP + 2 * NK, YZ = MP + Y + M\n";
   mixer.states = {{"conv", "B, J1, Y"}, {"memory", "B, N, Q, P, K"}};
   std::string step = "log(1 + exp(-abs(given))) + max(given, 0)";
@@ -195,7 +202,7 @@ LayerMixer readMamba(const MixerSource &source) {
      << "block Mamba[T](x: [B, T, D]" << mixer.parameters() << ") -> [B, T, D]" << mixer.types()
      << " {\ndim TJ = T + J1\nlinear in_proj: D -> YZ" << (sizes.hasBias ? " bias" : "")
      << "\nlinear conv1d: J -> _ along Y" << (sizes.hasConvBias ? " bias" : "")
-     << "\nparam A_log, dt_bias: [M]\nparam skip: [M] = \"D\"\n"
+     << "\nparam A_log, dt_bias: [M]\nparam skip: [M] = \"" << source.skip() << "\"\n"
      << declared << "part rule: StateSpace\n"
      << projected(sizes) << "let seen = pack(TJ, conv, mixed)\n"
      << "let sums = conv1d(windows(seen, TJ = T as J))\nlet xs, bs, cs = unpack(" << sums
@@ -204,7 +211,7 @@ LayerMixer readMamba(const MixerSource &source) {
      << "let b = split(bs, \"b t (n k) -> b t n k\")\n"
      << "let c = split(relabel(cs, NK2 = NK), \"b t (n k) -> b t n k\")\n"
      << "let given = split(raw + dt_bias, \"b t (n q) -> b t n q\")\nlet dt = " << step << '\n'
-     << "let decay = -exp(split(A_log, \"(n q) -> n q\")) * dt\n"
+     << "let decay = " << source.decay("split(A_log, \"(n q) -> n q\")") << " * dt\n"
      << "let y, next_memory = scan rule over (u, dt, b, c, decay) along T from memory\n"
      << "let read = y + u * split(skip, \"(n q) -> n q\")\nreturn " << made
      << ", slice(seen, TJ from T to TJ as J1), next_memory\n}\n\n";

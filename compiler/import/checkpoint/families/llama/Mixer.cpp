@@ -27,8 +27,38 @@ const MixerForm &mixerForm(LlamaMixer which) {
   return *find_if(forms, [&](const MixerForm &form) { return form.which == which; });
 }
 
+LayerMixer readMixer(const MixerForm &form, const MixerSource &source) {
+  static const TensorNames names = {{"in_proj", "ssm_in"},
+                                    {"in_proj_qkv", "attn_qkv"},
+                                    {"in_proj_z", "attn_gate"},
+                                    {"in_proj_a", "ssm_alpha"},
+                                    {"in_proj_b", "ssm_beta"},
+                                    {"in_proj_ba", "ssm_ba"},
+                                    {"conv1d", "ssm_conv1d"},
+                                    {"x_proj", "ssm_x"},
+                                    {"dt_proj", "ssm_dt"},
+                                    {"dt_bias", "ssm_dt.bias"},
+                                    {"A_log", "ssm_a"},
+                                    {"out_proj", "ssm_out"},
+                                    {"norm", "ssm_norm"},
+                                    {"dt_layernorm", "ssm_dt_norm"},
+                                    {"b_layernorm", "ssm_b_norm"},
+                                    {"c_layernorm", "ssm_c_norm"}};
+  LayerMixer mixer = form.read(source);
+  if (!source.writer.ofLlamaCpp())
+    return mixer;
+  if (form.which == LlamaMixer::ShortConvolution) {
+    mixer.part = "shortconv";
+    return mixer;
+  }
+  mixer.text = renamed(mixer.text, names);
+  mixer.isFlat = true;
+  return mixer;
+}
+
 std::string LayerMixer::called() const {
-  return ownStatic.empty() ? block : block + "(" + ownStatic + " = " + ownStatic + ")";
+  return (ownStatic.empty() ? block : block + "(" + ownStatic + " = " + ownStatic + ")") +
+         (isFlat ? " = \"\"" : "");
 }
 
 std::string LayerMixer::names(StringRef before) const {

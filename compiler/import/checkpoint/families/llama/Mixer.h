@@ -23,8 +23,9 @@ struct LayerMixer {
   /// A number of each layer that its block takes, and what that is for layer `n`; empty: none.
   std::string ownStatic, staticOfLayer;
   std::string ignored; ///< lines that name tensors which are computed
+  bool isFlat = false; ///< its tensors stand beside the layer's, as in files of llama.cpp
 
-  /// "Lightning(fade = fade)": the block, as a layer declares its part.
+  /// "Lightning(fade = fade)": the block, as a layer declares its part, with the path of that.
   std::string called() const;
   /// ", conv, memory", with something in front of each.
   std::string names(llvm::StringRef before = "") const;
@@ -44,6 +45,13 @@ struct MixerSource {
   LlamaMixer which;
   double eps;
   llvm::function_ref<std::string(llvm::StringRef)> act;
+  /// The rates of a decay, by the param `rates`, of which files of llama.cpp hold what the
+  /// published class computes of its logarithms: -exp.
+  std::string decay(const std::string &rates) const {
+    return writer.ofLlamaCpp() ? rates : "-exp(" + rates + ")";
+  }
+  /// The tensor of what channels are passed on with.
+  llvm::StringRef skip() const { return writer.ofLlamaCpp() ? "ssm_d" : "D"; }
 };
 
 /// A row of the mixers' table.
@@ -63,6 +71,8 @@ struct MixerForm {
 
 /// The row of a mixer.
 const MixerForm &mixerForm(LlamaMixer which);
+/// Reads a mixer, with the names that its tensors have in the folder or the file.
+LayerMixer readMixer(const MixerForm &form, const MixerSource &source);
 
 /// MiniMax's lightning attention.
 LayerMixer readLightning(const MixerSource &source);

@@ -283,10 +283,10 @@ void LlamaFeedForward::writeExpert() {
   if (kind.experts->isGptOss)
     return writeGptOssExpert();
   if (kind.experts->gate.empty()) {
-    StringRef axis = latentWidth ? "O" : "D";
-    os << "block Expert(x: [" << axis << "]) -> [" << axis << "] {\nlinear up_proj: " << axis
-       << " -> F\nlinear down_proj: F -> " << axis << "\nreturn down_proj("
-       << activated("up_proj(x)") << ")\n}\n\n";
+    StringRef axis = latentWidth ? "O" : "D", suffix = writer.ofLlamaCpp() ? "" : "_proj";
+    os << "block Expert(x: [" << axis << "]) -> [" << axis << "] {\nlinear up" << suffix << ": "
+       << axis << " -> F\nlinear down" << suffix << ": F -> " << axis << "\nreturn down" << suffix
+       << "(" << activated(("up" + suffix + "(x)").str()) << ")\n}\n\n";
     return;
   }
   StringRef gate = kind.experts->gate, up = kind.experts->up, down = kind.experts->down;

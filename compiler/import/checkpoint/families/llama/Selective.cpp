@@ -82,8 +82,8 @@ LayerMixer readSelective(const MixerSource &source) {
      << " {\ndim TJ = T + J1\nlinear in_proj: D -> YY" << bias << "\nlinear conv1d: J -> _ along Y"
      << convBias
      << "\nlinear x_proj: Y -> RK\nlinear dt_proj: R -> Y bias\nparam A_log: [Y, K]\n"
-        "param skip: [Y] = \"D\"\nlinear out_proj: Y -> D"
-     << bias << '\n'
+        "param skip: [Y] = \""
+     << source.skip() << "\"\nlinear out_proj: Y -> D" << bias << '\n'
      << normsOf(source);
   auto normed = [&](StringRef norm, StringRef x) {
     return isNormed ? (norm + "(" + x + ")").str() : x.str();
@@ -94,8 +94,9 @@ LayerMixer readSelective(const MixerSource &source) {
      << "\nlet r, b, c = unpack(x_proj(u), RK as R, K, K2)\nlet given = dt_proj("
      << normed("dt_layernorm", "r")
      << ")\nlet dt = log(1 + exp(-abs(given))) + max(given, 0)\n"
-        "let y, next_memory = scan rule(a = -exp(A_log)) over (u, dt, "
-     << normed("b_layernorm", "b") << ", " << normed("c_layernorm", "relabel(c, K2 = K)")
+        "let y, next_memory = scan rule(a = "
+     << source.decay("A_log") << ") over (u, dt, " << normed("b_layernorm", "b") << ", "
+     << normed("c_layernorm", "relabel(c, K2 = K)")
      << ") along T from memory\nreturn out_proj((y + u * skip) * silu(relabel(z, Y2 = Y))), "
         "slice(seen, TJ from T to TJ as J1), next_memory\n}\n\n";
   return mixer;
