@@ -37,6 +37,20 @@ def shapes_of(text, eyes):
     return shapes
 
 
+def with_experts(shapes):
+    """The same, whose feed-forwards are experts, stored as [in, out]."""
+    def changed(config):
+        t, dense = config["text_config"], shapes({**config, "model_type": config["model_type"].removesuffix("_moe")})
+        made = {name: shape for name, shape in dense.items() if ".layers." not in name or ".mlp." not in name}
+        x, d, f = t["num_experts"], t["hidden_size"], t["moe_intermediate_size"]
+        for n in range(t["num_hidden_layers"]):
+            b = f"model.language_model.layers.{n}.mlp."
+            made |= {b + "gate.weight": (x, d), b + "experts.gate_up_proj": (x, d, 2 * f), b + "experts.down_proj": (x, f, d)}
+        return made
+
+    return changed
+
+
 QWEN = shapes_of("model.", "visual.")
 PROMPTS = {
     "Qwen/Qwen2-VL-2B-Instruct": (qwen("qwen2_vl", "Qwen2VLForConditionalGeneration", 1536, 28, 12, 2, 8960, 151936, True, old_eyes(1536)),
@@ -58,6 +72,18 @@ PROMPTS = {
                            intermediate_size=4096, model_type="qwen3_vl", num_heads=16, num_position_embeddings=2304, out_hidden_size=2048,
                            patch_size=16, spatial_merge_size=2, temporal_patch_size=2)),
                                   shapes_of("model.language_model.", "model.visual."), 2127532032),
+    "Qwen/Qwen3-VL-30B-A3B-Instruct": (dict(
+        architectures=["Qwen3VLMoeForConditionalGeneration"], model_type="qwen3_vl_moe", tie_word_embeddings=False, image_token_id=151655,
+        video_token_id=151656, vision_start_token_id=151652, vision_end_token_id=151653,
+        text_config=dict(attention_bias=False, attention_dropout=0.0, bos_token_id=151643, decoder_sparse_step=1, eos_token_id=151645, head_dim=128,
+                         hidden_act="silu", hidden_size=2048, intermediate_size=6144, max_position_embeddings=262144, mlp_only_layers=[],
+                         model_type="qwen3_vl_moe_text", moe_intermediate_size=768, norm_topk_prob=True, num_attention_heads=32, num_experts=128,
+                         num_experts_per_tok=8, num_hidden_layers=48, num_key_value_heads=4, rms_norm_eps=1e-6, rope_theta=5000000,
+                         rope_scaling=dict(mrope_interleaved=True, mrope_section=[24, 20, 20], rope_type="default"), vocab_size=151936),
+        vision_config=dict(deepstack_visual_indexes=[8, 16, 24], depth=27, hidden_act="gelu_pytorch_tanh", hidden_size=1152, in_channels=3,
+                           intermediate_size=4304, model_type="qwen3_vl_moe", num_heads=16, num_position_embeddings=2304, out_hidden_size=2048,
+                           patch_size=16, spatial_merge_size=2, temporal_patch_size=2)),
+                                       with_experts(shapes_of("model.language_model.", "model.visual.")), 31070754032),
     "google/gemma-3-4b-it": (dict(
         architectures=["Gemma3ForConditionalGeneration"], model_type="gemma3", boi_token_index=255999, eoi_token_index=256000,
         image_token_index=262144, mm_tokens_per_image=256, eos_token_id=[1, 106], tie_word_embeddings=True,
