@@ -16,6 +16,7 @@ from decoders import decoder_shapes
 from gpts import gpt_shapes
 from make_latent import latent_folders
 from parts import CONFIGS, fitting
+import pyramids
 from relatives import deberta_shapes, dinov3_shapes, kin_shapes
 from shapes import (backbone_weights, bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
                     opt_shapes, sam_shapes, swin_shapes, t5_encoder_shapes, t5_shapes, timm_shapes, tower_shapes, trocr_shapes, vit_shapes)
@@ -453,6 +454,7 @@ FAMILIES.update({
                         sliding_window_pattern=2, tie_word_embeddings=True),
 })
 FAMILIES.update(latent_folders(relative, NEAR))
+FAMILIES.update(pyramids.FOLDERS)
 
 
 def random_weights(shapes, seed):

@@ -12,6 +12,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from published_decoders import PUBLISHED_DECODERS
 from published_prompts import PROMPTS
+import pyramids
 from relatives import deberta_shapes, kin_shapes
 from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
                     opt_shapes, sam_shapes, swin_shapes, t5_encoder_shapes, t5_shapes, tower_shapes, trocr_shapes, vit_shapes)
@@ -224,6 +225,7 @@ PUBLISHED = {
 
 PUBLISHED.update(PUBLISHED_DECODERS)
 PUBLISHED.update(PROMPTS)
+PUBLISHED.update(pyramids.PUBLISHED)
 SEQ2SEQ = dict(d_model=1024, encoder_layers=12, decoder_layers=12, encoder_attention_heads=16, decoder_attention_heads=16, encoder_ffn_dim=4096,
                decoder_ffn_dim=4096, max_position_embeddings=1024, scale_embedding=True, decoder_start_token_id=2, eos_token_id=2, pad_token_id=1)
 MT5 = dict(architectures=["MT5ForConditionalGeneration"], model_type="mt5", d_ff=1024, d_kv=64, d_model=512, decoder_start_token_id=0, eos_token_id=1,

@@ -19,6 +19,7 @@ from measured import measured
 from parts import ONE_PART, one_part
 from picture_models import clip, detr, sam, swin, timm, tower, trocr, vit
 from program import call, run
+import pyramids
 from relatives import KINDS, deberta, dinov3, kin
 from text_models import T5, bart, bert, gpt2, gpt_neox, llama, modernbert, nomic_bert, opt, sentence, t5
 
@@ -93,6 +94,10 @@ def check(family, folder):
     if config["model_type"] in ("swin", "swinv2"):
         inputs = {"image": rng.standard_normal((BATCH, 3, 64, 64)).astype(np.float32)}
         return compare(family, folder, spec, inputs, swin(config, w, inputs["image"]))
+    if config["model_type"] in pyramids.TWINS:
+        side = pyramids.side_of(config, FAMILIES[family][2])
+        inputs = {"image": rng.standard_normal((BATCH, 3, side, side)).astype(np.float32)}
+        return compare(family, folder, spec, inputs, pyramids.TWINS[config["model_type"]](config, w, **inputs))
     if config["model_type"] == "dinov3_vit" or "_model" in config["model_type"]:
         return check_tower(family, folder, spec, config, w, rng)
     if config["architectures"] == ["T5EncoderModel"] or config["model_type"].startswith("deberta") or config["model_type"] in KINDS and (

@@ -39,7 +39,9 @@ struct ProcessorClass {
 };
 
 constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa"}, ofDeit[] = {"deit"},
-                    ofBeit[] = {"beit", "data2vec-vision"}, ofDino3[] = {"dinov3_vit"},
+                    ofBeit[] = {"beit", "data2vec-vision"},
+                    ofDino3[] = {"dinov3_vit", "dinov3_convnext"},
+                    ofConvNext[] = {"convnext", "convnextv2"},
                     ofClip[] = {"clip", "clip_vision_model"},
                     ofSiglip[] = {"siglip", "siglip_vision_model"},
                     ofBit[] = {"dinov2", "dinov2_with_registers"},
@@ -55,7 +57,7 @@ const ProcessorClass classes[] = {
     {"CLIP", OneNumber::Shorter, 224, true, 224, 3, clip, ofClip},
     {"Siglip", OneNumber::None, 224, false, 0, 3, halves, ofSiglip},
     {"Bit", OneNumber::Shorter, 224, true, 224, 3, clip, ofBit},
-    {"ConvNext", OneNumber::Shorter, 384, false, 0, 3, halves, {}},
+    {"ConvNext", OneNumber::Shorter, 384, false, 0, 3, halves, ofConvNext},
     {"DINOv3ViT", OneNumber::Both, 224, false, 0, 2, imageNet, ofDino3},
     {"Sam", OneNumber::None, 1024, false, 0, 2, imageNet, ofSam},
     {"Detr", OneNumber::Shorter, 800, false, 0, 2, imageNet, ofDetr},
