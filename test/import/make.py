@@ -22,6 +22,7 @@ from shapes import (backbone_weights, bart_shapes, bert_shapes, clip_shapes, det
                     opt_shapes, sam_shapes, swin_shapes, t5_encoder_shapes, t5_shapes, timm_shapes, tower_shapes, trocr_shapes, vit_shapes)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "numeric"))
+import vit_kin
 from vit_twin import write_safetensors
 
 
@@ -454,7 +455,7 @@ FAMILIES.update({
                         sliding_window_pattern=2, tie_word_embeddings=True),
 })
 FAMILIES.update(latent_folders(relative, NEAR))
-FAMILIES.update(pyramids.FOLDERS)
+FAMILIES.update(pyramids.FOLDERS | vit_kin.FOLDERS)
 
 
 def random_weights(shapes, seed):

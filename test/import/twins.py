@@ -21,6 +21,7 @@ from picture_models import clip, detr, sam, swin, timm, tower, trocr, vit
 from program import call, run
 import pyramids
 from relatives import KINDS, deberta, dinov3, kin
+import vit_kin
 from text_models import T5, bart, bert, gpt2, gpt_neox, llama, modernbert, nomic_bert, opt, sentence, t5
 
 BOUND, BATCH, LENGTH = 1e-5, 3, 21
@@ -98,6 +99,9 @@ def check(family, folder):
         side = pyramids.side_of(config, FAMILIES[family][2])
         inputs = {"image": rng.standard_normal((BATCH, 3, side, side)).astype(np.float32)}
         return compare(family, folder, spec, inputs, pyramids.TWINS[config["model_type"]](config, w, **inputs))
+    if config["model_type"] in vit_kin.TWINS:
+        inputs, wanted = vit_kin.TWINS[config["model_type"]](config, w, FAMILIES[family][2], rng)
+        return compare(family, folder, spec, inputs, wanted)
     if config["model_type"] == "dinov3_vit" or "_model" in config["model_type"]:
         return check_tower(family, folder, spec, config, w, rng)
     if config["architectures"] == ["T5EncoderModel"] or config["model_type"].startswith("deberta") or config["model_type"] in KINDS and (

@@ -108,8 +108,9 @@ struct Picture {
 Picture readPicture(FamilyWriter &writer, int64_t side);
 
 /// The same of pictures whose processor keeps the ratio of their sides, a shorter and at most a
-/// longer one: of 4 to 3, unless it says both.
-Picture readFramedPicture(FamilyWriter &writer, int64_t shortest, int64_t longest);
+/// longer one: of 4 to 3, unless it says both, each a multiple of `multiple`.
+Picture readFramedPicture(FamilyWriter &writer, int64_t shortest, int64_t longest,
+                          int64_t multiple = 1);
 
 /// The spec's word for an activation of Hugging Face's `ACT2FN`, applied to `x`; an error in the
 /// config where there is none.

@@ -38,15 +38,16 @@ struct ProcessorClass {
   bool normalises = true;       ///< `do_normalize`
 };
 
-constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa"}, ofDeit[] = {"deit"},
-                    ofBeit[] = {"beit", "data2vec-vision"},
+constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa", "vit_mae"},
+                    ofDeit[] = {"deit"}, ofBeit[] = {"beit", "data2vec-vision"},
                     ofDino3[] = {"dinov3_vit", "dinov3_convnext"},
                     ofConvNext[] = {"convnext", "convnextv2"},
                     ofClip[] = {"clip", "clip_vision_model"},
                     ofSiglip[] = {"siglip", "siglip_vision_model"},
                     ofBit[] = {"dinov2", "dinov2_with_registers"},
                     ofSam[] = {"sam", "sam_vision_model"}, ofDetr[] = {"detr"},
-                    ofGemma[] = {"gemma3_text"}, ofGemma4[] = {"gemma4_text"},
+                    ofYolos[] = {"yolos"}, ofGemma[] = {"gemma3_text"},
+                    ofGemma4[] = {"gemma4_text"},
                     ofQwen[] = {"qwen2_vl_text",     "qwen2_5_vl_text", "qwen3_vl_text",
                                 "qwen3_vl_moe_text", "qwen3_5_text",    "qwen3_5_moe_text"};
 
@@ -61,6 +62,7 @@ const ProcessorClass classes[] = {
     {"DINOv3ViT", OneNumber::Both, 224, false, 0, 2, imageNet, ofDino3},
     {"Sam", OneNumber::None, 1024, false, 0, 2, imageNet, ofSam},
     {"Detr", OneNumber::Shorter, 800, false, 0, 2, imageNet, ofDetr},
+    {"Yolos", OneNumber::Shorter, 800, false, 0, 2, imageNet, ofYolos},
     {"Gemma3", OneNumber::None, 224, false, 0, 2, halves, ofGemma},
     {"Qwen2VL", OneNumber::None, 0, false, 0, 3, clip, ofQwen, true},
     {"Gemma4", OneNumber::None, 0, false, 0, 3, halves, ofGemma4, true, false},
@@ -435,7 +437,8 @@ Picture readPicture(FamilyWriter &writer, int64_t side) {
   return picture;
 }
 
-Picture readFramedPicture(FamilyWriter &writer, int64_t shortest, int64_t longest) {
+Picture readFramedPicture(FamilyWriter &writer, int64_t shortest, int64_t longest,
+                          int64_t multiple) {
   json::Object empty;
   Config values(writer.folder.preprocessor ? *writer.folder.preprocessor : empty,
                 writer.folder.preprocessorFile);
@@ -447,7 +450,9 @@ Picture readFramedPicture(FamilyWriter &writer, int64_t shortest, int64_t longes
   Picture picture{shortest, std::min(shortest * 4 / 3, std::max(longest, shortest)), ""};
   if (size.height && size.width)
     picture.side = size.height, picture.width = size.width;
-  else
+  for (int64_t *side : {&picture.side, &picture.width})
+    *side = std::max(*side - *side % multiple, multiple);
+  if (!size.height || !size.width)
     values.note("a picture is resized to " + Twine(picture.side) + " x " + Twine(picture.width) +
                 " as a whole; the published processor keeps the ratio of its sides, the shorter " +
                 Twine(shortest) + " long and the longer at most " + Twine(longest));

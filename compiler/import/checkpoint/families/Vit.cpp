@@ -32,15 +32,13 @@ VitWriter::VitWriter(FamilyWriter &writer)
     : writer(writer), config(writer.config), os(writer.os),
       isDino(StringRef(writer.type).starts_with("dinov2")), isDeit(writer.type == "deit"),
       isBeit(writer.type == "beit" || writer.type == "data2vec-vision"),
-      hasClass(writer.type != "ijepa"), names(isDino ? dinoNames : vitNames) {}
+      isMae(writer.type == "vit_mae"), hasClass(writer.type != "ijepa"),
+      names(isDino ? dinoNames : vitNames) {}
 
-void VitWriter::readSizes() {
+void VitWriter::readLayers() {
   width = config.size("hidden_size");
   heads = config.size("num_attention_heads");
   hidden = isDino ? width * config.size("mlp_ratio", 4) : config.size("intermediate_size");
-  channels = config.size("num_channels", 3);
-  patch = config.size("patch_size");
-  int64_t image = config.size("image_size");
   eps = numberText(
       config.number("layer_norm_eps", isDino || writer.type == "vit_msn" ? 1e-6 : 1e-12));
   hasBias = config.flag("qkv_bias", true);
@@ -49,13 +47,25 @@ void VitWriter::readSizes() {
     hidden = (hidden * 2 / 3 + 7) / 8 * 8;
   if (width % heads)
     config.refuse("num_attention_heads", "a divisor of `hidden_size`");
+  isScaled = isDino;
+}
+
+void VitWriter::readSizes() {
+  readLayers();
+  channels = config.size("num_channels", 3);
+  patch = config.size("patch_size");
+  int64_t image = config.size("image_size");
   if (image % patch)
     config.refuse("image_size", "a multiple of `patch_size`");
   learnt = grid = std::max<int64_t>(image / patch, 1);
   hasTeacher = writer.task == "ForImageClassificationWithTeacher";
+  if (isMae && writer.task == "ForPreTraining") {
+    writer.task = ""; // what is made of patches that are not seen is of training
+    config.note("the decoder is left out, and no patch is: `mask_ratio` is of training");
+  }
   if (!writer.task.empty() && writer.task != "ForImageClassification" && !hasTeacher)
     config.refuse("architectures", "a bare model, or `…ForImageClassification`");
-  std::string body = (writer.type == "vit_msn" ? "vit" : writer.type) + ".";
+  std::string body = (writer.type == "vit_msn" || isMae ? "vit" : writer.type) + ".";
   std::replace(body.begin(), body.end(), '-', '_');
   if (!writer.within.empty())
     body = writer.within;
@@ -63,7 +73,6 @@ void VitWriter::readSizes() {
   if (writer.type == "dinov2_with_registers")
     registers = config.size("num_register_tokens", 4);
   classes = classCount(config);
-  isScaled = isDino;
   isMean = !hasClass;
   if (isBeit)
     readBeit();
@@ -90,6 +99,8 @@ void VitWriter::writeHeads() {
     if (writer.folder.has(prefix + name.str()))
       os << "ignore \"" << prefix << (name.starts_with("pooler") ? "pooler.*" : name)
          << "\"  // no result needs it\n";
+  if (isMae && writer.folder.hasWithin("decoder"))
+    os << "ignore \"decoder.*\"  // of training\n";
   if (llvm::any_of(writer.folder.shapes, [](const auto &tensor) {
         return StringRef(tensor.first).ends_with("relative_position_index");
       }))
@@ -271,7 +282,18 @@ void VitWriter::write() {
 
 static void writeVit(FamilyWriter &writer) { VitWriter(writer).write(); }
 
+std::string vitLayer(FamilyWriter &writer) {
+  std::string text;
+  raw_string_ostream os(text);
+  FamilyWriter own{writer.folder, writer.config,       os,         writer.type,
+                   writer.model,  writer.architecture, writer.task};
+  VitWriter vit(own);
+  vit.readLayers();
+  vit.writeLayer();
+  return text;
+}
+
 const Family familyVit = {
-    "vit deit dinov2 beit dinov2_with_registers data2vec-vision vit_msn ijepa", writeVit};
+    "vit deit dinov2 beit dinov2_with_registers data2vec-vision vit_msn ijepa vit_mae", writeVit};
 
 } // namespace attn::importer

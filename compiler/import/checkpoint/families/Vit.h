@@ -34,6 +34,9 @@ public:
   /// The features of a state.
   int64_t features() const { return width; }
 
+  /// What the config says of layers.
+  void readLayers();
+
 private:
   /// What the config says of sizes and of the head.
   void readSizes();
@@ -56,7 +59,7 @@ private:
   FamilyWriter &writer;
   Config &config;
   llvm::raw_ostream &os;
-  bool isDino, isDeit, isBeit, hasClass;
+  bool isDino, isDeit, isBeit, isMae, hasClass;
   const VitLayerNames &names;
   std::string prefix, eps, picture;
   int64_t width = 0, heads = 0, hidden = 0, channels = 0, patch = 0, learnt = 0, grid = 0,
@@ -64,5 +67,8 @@ private:
   bool hasBias = true, isGated = false, hasTeacher = false, isScaled = false, hasPositions = true,
        isMean = false, hasTable = false, hasSharedTable = false;
 };
+
+/// The block `Layer` of a model whose layers are ViT's, for a template.
+std::string vitLayer(FamilyWriter &writer);
 
 } // namespace attn::importer
