@@ -230,22 +230,22 @@ def repeat(frame, call):
     return Tensor(list(x.axes) + axes, data, x.dtype)
 
 
-def bilinear_matrix(old, new):
+def bilinear_matrix(old, new, aligned=False):
     """[new, old]: what PyTorch's interpolate does without aligned corners."""
     matrix = np.zeros((new, old))
     for row in range(new):
-        place = max((row + 0.5) * old / new - 0.5, 0)
+        place = row * (old - 1) / max(new - 1, 1) if aligned else max((row + 0.5) * old / new - 0.5, 0)
         low = int(math.floor(place))
         matrix[row, min(low, old - 1)] += 1 - (place - low)
         matrix[row, min(low + 1, old - 1)] += place - low
     return matrix
 
 
-def bicubic_matrix(old, new, a=-0.75):
+def bicubic_matrix(old, new, a=-0.75, aligned=False):
     """[new, old]; places outside are those of the border."""
     matrix = np.zeros((new, old))
     for row in range(new):
-        place = (row + 0.5) * old / new - 0.5
+        place = row * (old - 1) / max(new - 1, 1) if aligned else (row + 0.5) * old / new - 0.5
         low = math.floor(place)
         for near in range(low - 1, low + 3):
             x = abs(place - near)
@@ -254,10 +254,18 @@ def bicubic_matrix(old, new, a=-0.75):
     return matrix
 
 
+def nearest_matrix(old, new):
+    """[new, old]: of each new place the old one in which it begins."""
+    matrix = np.zeros((new, old))
+    matrix[np.arange(new), np.arange(new) * old // new] = 1
+    return matrix
+
+
 def resize(frame, call):
-    source, how = positional(call, 2)
+    source, how, *aligned = [argument.value for argument in call.arguments if not argument.name]
     x = frame.model.tensor(source, frame)
-    matrix = {"bilinear": bilinear_matrix, "bicubic": bicubic_matrix}[how.name]
+    ways = {"nearest": nearest_matrix, "bilinear": bilinear_matrix, "bicubic": bicubic_matrix}
+    matrix = lambda old, new: ways[how.name](old, new, **({"aligned": True} if aligned else {}))
     for argument in call.arguments:
         if argument.name:
             old, new = frame.axis_named(argument.name), axis_of(argument.value, frame)

@@ -279,9 +279,32 @@ def mean_where(scope):
     return scope.let(f"mean({axis}, {x.text} where {keep})", [old for old in x.axes if old != axis])
 
 
+WAYS = ["bicubic", "bilinear", "nearest", "bilinear, aligned", "bicubic, aligned"]
+
+
+def resize_value(scope):
+    """A value on another grid along one or two of its axes; the others may be known only when running."""
+    rng = scope.rng
+    x = scope.pick_value(lambda value: len(value.axes) > 1 and static_axes(scope, value))
+    if x is None:
+        return None
+    target, changed = list(x.axes), []
+    for axis in rng.some(static_axes(scope, x), rng.pick([1, 1, 2])):
+        if axis not in target or len(changed) == len(x.axes) - 1 or "*" in axis:
+            continue
+        other = scope.static_dim(without=target + list(x.axes), largest=12)
+        target[target.index(axis)] = other
+        changed.append(f"{axis} = {other}")
+    if not changed or not scope.fits(target):
+        return None
+    return scope.let(f"resize({x.text}, {rng.pick(WAYS)}, {', '.join(changed)})", target)
+
+
 def resize(scope):
     """A parameter or a table on another grid, which may be of the same size; alone, or added to a value."""
     rng = scope.rng
+    if rng.chance(0.4):
+        return resize_value(scope)
     x = scope.pick_value(lambda value: static_axes(scope, value))
     target = rng.some(static_axes(scope, x), rng.whole(1, 3)) if x and rng.chance(0.5) else \
         [scope.static_dim(largest=12) for _ in range(rng.whole(2, 3))]
@@ -305,7 +328,7 @@ def resize(scope):
         name, indices = scope.spec.fresh("tab"), [scope.spec.fresh("t") for _ in source]
         named = ", ".join(f"{index}: {axis}" for index, axis in zip(indices, source))
         scope.declare(f"table {name}[{named}] = {formula_of_table(rng, indices, 7)}")
-    grid = scope.let(f"resize({name}, {rng.pick(['bicubic', 'bilinear'])}, {', '.join(changed)})", target)
+    grid = scope.let(f"resize({name}, {rng.pick(WAYS)}, {', '.join(changed)})", target)
     if x and set(target) <= set(x.axes) and rng.chance(0.4):
         return scope.let(f"{x.text} {rng.pick('+*')} {grid.text}", x.axes)
     scope.views.append(grid)

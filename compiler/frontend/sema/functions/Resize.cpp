@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // resize(x, bicubic, Y0 = Y, X0 = X): a grid's values at the places of another grid, as PyTorch's
-// `interpolate` without aligned corners. Along one axis, each new place is a weighted sum of a few
-// old ones, which are looked up.
+// `interpolate`. Along one axis, each new place is a weighted sum of a few old ones, which are
+// picked.
 #include "compiler/frontend/sema/functions/Resize.h"
 #include "compiler/frontend/sema/expressions/Exprs.h"
 #include "compiler/frontend/sema/parameters/Tables.h"
@@ -19,6 +19,14 @@ using namespace ast;
 using mlir::Location;
 
 namespace {
+/// A way to resize: how many old places a new one is made of, and whether first and last places of
+/// both grids are the same.
+struct Way {
+  llvm::StringRef word;
+  size_t taps;
+  bool isAligned = false;
+};
+
 /// For each new place, old ones and their weights: `indices[tap][place]`.
 struct Interpolation {
   std::vector<std::vector<int32_t>> indices;
@@ -47,15 +55,24 @@ static double cubic(double x) {
   return x < 2 ? a * (((x - 5) * x + 8) * x - 4) : 0;
 }
 
-static Interpolation tapsOf(bool isCubic, int64_t from, int64_t to) {
-  Interpolation taps(isCubic ? 4 : 2, to);
+/// Where the middle of new element `i` is, where old ones have theirs at whole numbers.
+static double placeOf(const Way &way, int64_t i, int64_t from, int64_t to) {
+  if (way.isAligned)
+    return to > 1 ? static_cast<double>(i * (from - 1)) / static_cast<double>(to - 1) : 0;
+  double ratio = static_cast<double>(from) / static_cast<double>(to);
+  if (way.taps == 1) // the beginning of the element counts
+    return static_cast<double>(i * from / to);
+  double place = (static_cast<double>(i) + 0.5) * ratio - 0.5;
+  return way.taps == 2 ? std::max(place, 0.0) : place;
+}
+
+static Interpolation tapsOf(const Way &way, int64_t from, int64_t to) {
+  Interpolation taps(way.taps, to);
   for (int64_t i = 0; i < to; ++i) {
-    // The middle of the new element, where old ones have theirs at whole numbers.
-    double place = (i + 0.5) * static_cast<double>(from) / static_cast<double>(to) - 0.5;
-    if (!isCubic)
-      place = std::max(place, 0.0);
-    double first = std::floor(place), rest = place - first;
-    if (!isCubic) {
+    double place = placeOf(way, i, from, to), first = std::floor(place), rest = place - first;
+    if (way.taps == 1) {
+      taps.add(0, first, 1, from);
+    } else if (way.taps == 2) {
       taps.add(0, first, 1 - rest, from);
       taps.add(1, first + 1, rest, from);
     } else {
@@ -78,12 +95,12 @@ static mlir::Value weightedSum(mlir::OpBuilder &b, Location loc, mlir::ValueRang
 }
 
 /// Null after an error.
-static mlir::Value resizeAxis(Sema &sema, mlir::Value value, int at, const Axis &to, bool isCubic,
+static mlir::Value resizeAxis(Sema &sema, mlir::Value value, int at, const Axis &to, const Way &way,
                               SourceRange range) {
   Location loc = locate(sema, range, sema.statement.context);
   Axes axes = axesOfValue(value);
   auto compute = [&](llvm::ArrayRef<int64_t> shape) {
-    Interpolation taps = tapsOf(isCubic, axes[at].size, to.size);
+    Interpolation taps = tapsOf(way, axes[at].size, to.size);
     Constants all;
     auto add = [&](mlir::Type element, auto values) {
       all.push_back(
@@ -95,19 +112,13 @@ static mlir::Value resizeAxis(Sema &sema, mlir::Value value, int at, const Axis 
       add(sema.builder.getF32Type(), llvm::ArrayRef(weights));
     return all;
   };
-  std::string key = (isCubic ? "bicubic " : "bilinear ") + std::to_string(axes[at].size);
-  auto tables = constantsOf(sema, {to}, isCubic ? 8 : 4, key, range, compute);
+  std::string key =
+      (way.word + (way.isAligned ? " aligned " : " ") + llvm::Twine(axes[at].size)).str();
+  auto tables = constantsOf(sema, {to}, 2 * way.taps, key, range, compute);
   if (tables.empty())
     return nullptr;
-  llvm::SmallVector<int64_t> order{at}, back;
-  for (int d = 0; d < static_cast<int>(axes.size()); ++d) {
-    if (d != at)
-      order.push_back(d);
-    back.push_back(d == at ? 0 : d < at ? d + 1 : d);
-  }
-  mlir::Value rows = permute(sema, value, order, loc);
-  Axes result = axesOfValue(rows);
-  result[0] = to;
+  Axes result = axes;
+  result[at] = to;
   mlir::RankedTensorType type = tensorType(sema, result, range);
   if (!type)
     return nullptr;
@@ -115,9 +126,11 @@ static mlir::Value resizeAxis(Sema &sema, mlir::Value value, int at, const Axis 
   for (mlir::Attribute elements : tables) {
     mlir::Value table = makeTable(sema, {to}, elements, loc);
     bool isIndex = TableOp::typeOfElements(elements).getElementType().isInteger();
-    inputs.push_back(isIndex ? LookupOp::create(sema.builder, loc, type, rows, table) : table);
+    if (isIndex)
+      table = PickOp::create(sema.builder, loc, type, value, table, static_cast<uint64_t>(at));
+    inputs.push_back(table);
   }
-  return permute(sema, makeMap(sema, inputs, result, loc, weightedSum), back, loc);
+  return way.taps == 1 ? inputs.front() : makeMap(sema, inputs, result, loc, weightedSum);
 }
 
 SemaValue callResize(Sema &sema, const CallExpr &call) {
@@ -126,24 +139,36 @@ SemaValue callResize(Sema &sema, const CallExpr &call) {
     sema.report.error(DiagCode::WrongArguments, range, message).help("write `" + usage + "`");
     return SemaValue::wrong();
   };
-  if (call.arguments.size() < 3)
-    return wrongArguments(call.range, "`resize` takes a tensor, `bilinear` or `bicubic`, and axes "
-                                      "with those that they become");
+  auto wordAt = [&](size_t i) {
+    auto *word = llvm::dyn_cast<PathExpr>(call.arguments[i].value.get());
+    return word && !call.arguments[i].name ? word->path.str() : std::string();
+  };
+  bool isAligned = call.arguments.size() > 2 && wordAt(2) == "aligned";
+  size_t first = isAligned ? 3 : 2;
+  if (call.arguments.size() <= first)
+    return wrongArguments(call.range, "`resize` takes a tensor, `nearest`, `bilinear` or "
+                                      "`bicubic`, and axes with those that they become");
   for (size_t i = 0; i < call.arguments.size(); ++i)
-    if (!call.arguments[i].clauses().empty() || (i < 2) == call.arguments[i].name.has_value())
+    if (!call.arguments[i].clauses().empty() || (i < first) == call.arguments[i].name.has_value())
       return wrongArguments(
           call.arguments[i].value->range,
           "the first two arguments of `resize` have no name, the others are axes");
-  auto *style = llvm::dyn_cast<PathExpr>(call.arguments[1].value.get());
-  std::string word = style ? style->path.str() : "";
-  if (word != "bilinear" && word != "bicubic")
+  static constexpr Way ways[] = {{"nearest", 1}, {"bilinear", 2}, {"bicubic", 4}};
+  const auto *found =
+      llvm::find_if(ways, [&, word = wordAt(1)](const Way &way) { return way.word == word; });
+  if (found == std::end(ways))
     return wrongArguments(call.arguments[1].value->range,
-                          "grids are resized `bilinear` or `bicubic`");
+                          "grids are resized `nearest`, `bilinear` or `bicubic`");
+  Way way = *found;
+  way.isAligned = isAligned;
+  if (isAligned && way.taps == 1)
+    return wrongArguments(call.arguments[2].value->range,
+                          "the nearest places are found without aligned corners");
   const Expr &tensor = *call.arguments[0].value;
   mlir::Value value = evalTensor(sema, tensor, "what is resized");
   if (!value)
     return SemaValue::wrong();
-  for (const Argument &argument : llvm::drop_begin(call.arguments, 2)) {
+  for (const Argument &argument : llvm::drop_begin(call.arguments, first)) {
     Axes axes = axesOfValue(value);
     int at = findNamedAxis(sema, axes, *argument.name);
     if (Decl *dim = sema.names.scope->find(argument.name->text))
@@ -174,17 +199,7 @@ SemaValue callResize(Sema &sema, const CallExpr &call) {
           .at(tensor.range, "this is " + showAxes(axes));
       return SemaValue::wrong();
     }
-    for (const Axis &axis : axes)
-      if (axis.isDynamic()) {
-        sema.report
-            .error(DiagCode::DynamicAxis, tensor.range,
-                   "what is resized has sizes that are known when compiling, but `" + axis.name +
-                       "` is known only when running")
-            .says("this is " + showAxes(axes))
-            .help("resize before what has that axis joins: `x + resize(pos, …)`");
-        return SemaValue::wrong();
-      }
-    value = resizeAxis(sema, value, at, *to, word == "bicubic", call.range);
+    value = resizeAxis(sema, value, at, *to, way, call.range);
     if (!value)
       return SemaValue::wrong();
   }

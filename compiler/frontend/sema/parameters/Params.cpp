@@ -203,9 +203,13 @@ static ParamRef boundWeight(Sema &sema, const Decl &decl, const Owner &owner, co
   for (int64_t stride : pack.strides)
     strides.push_back(conv1d ? stride : stride * in);
   llvm::append_range(strides, rowMajor(decl.from, conv1d ? pack.total : 1));
-  if (conv1d)
-    shape = {in, pack.total};
-  else if (decl.from.size() == 3) { // a convolution on patches
+  bool isPart =
+      linear.binding.kind == Binding::Kind::Split || linear.binding.kind == Binding::Kind::Slice;
+  if (conv1d) { // that of a transposed convolution has each axis given
+    shape = {in};
+    llvm::append_range(shape,
+                       isPart ? llvm::SmallVector<int64_t, 4>{pack.total} : sizesOf(decl.to));
+  } else if (decl.from.size() == 3) { // a convolution on patches
     shape = {pack.total};
     llvm::append_range(shape, sizesOf(decl.from));
   } else
