@@ -72,6 +72,14 @@ Constants attn::soundTable(ConstantBuilder &build, llvm::ArrayRef<EntryInfo> ent
       Constants numbers{build.i32(int64_t(e)), build.i32(int64_t(i))};
       for (llvm::StringRef key : {"bands", "frames", "rate", "fft", "hop"})
         numbers.push_back(build.i32(input.sound.getAs<IntegerAttr>(key).getInt()));
+      numbers.push_back(
+          build.i32(llvm::StringSwitch<int32_t>(input.sound.getAs<StringAttr>("form").getValue())
+                        .Case("kaldi", ATTN_SOUND_KALDI)
+                        .Case("samples", ATTN_SOUND_SAMPLES)
+                        .Case("unit samples", ATTN_SOUND_UNIT_SAMPLES)
+                        .Default(ATTN_SOUND_WHISPER)));
+      for (llvm::StringRef key : {"mean", "std"})
+        numbers.push_back(build.f64(input.sound.getAs<FloatAttr>(key).getValueAsDouble()));
       table.push_back(build.structure(numbers));
     }
   return table;

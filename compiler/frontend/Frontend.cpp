@@ -87,7 +87,8 @@ static mlir::OwningOpRef<mlir::ModuleOp> run(Sema &sema, const File &file) {
   if (sema.names.sound && !sema.names.soundUsed)
     sema.report
         .error(DiagCode::SoundArgument, sema.names.sound->keyword, "no entry takes the sound")
-        .note("the parameter of an entry that may be given as a sound is called `mel`");
+        .note("the parameter of an entry that may be given as a sound is called `" +
+              sema.names.sound->parameter() + "`");
   if (sema.report.diagnostics.hasErrors())
     return nullptr;
   noteUnused(sema, sema.names.modelScope);

@@ -8,6 +8,7 @@
 #include "main/ConvertInput.h"
 #include "main/PatchedPicture.h"
 #include "main/RandomInputs.h"
+#include "main/SoundSamples.h"
 #include <cerrno>
 #include <cstdio>
 
@@ -65,6 +66,12 @@ struct InputReader {
   /// Whether a picture is given whose patches the entry takes.
   bool isPatched(const Setting &setting, int32_t index) const {
     return isImageFile(setting.value) && takesPatches(*model.tables, entryIndex, index);
+  }
+  /// Reads pictures in patches and samples of sounds, which give other inputs, too.
+  attn_status readWhole();
+  bool isWhole(const Setting &setting, int32_t index) const {
+    return isPatched(setting, index) ||
+           (isSoundFile(setting.value) && takesSamples(*model.tables, entryIndex, index));
   }
   attn_status draw(int32_t index, uint64_t seed);
   /// The rows of tokens that an input `lengths: i32[B]` counts, i32[B, T], which are given; -1
@@ -396,6 +403,26 @@ void InputReader::takeSizes(int32_t index) {
   }
 }
 
+attn_status InputReader::readWhole() {
+  for (int32_t i = 0; i < entry.inputCount; ++i) {
+    int count;
+    const Setting *setting = find(i, count);
+    if (!setting || !isWhole(*setting, i))
+      continue;
+    Vector<const char *> paths;
+    for (const Setting &each : command.inputs)
+      if (isGiven(each, i) && !paths.push(each.value))
+        return error.outOfMemory("an input");
+    bool isPicture = isPatched(*setting, i);
+    if (attn_status status = isPicture && count > 1 ? refuseSeveral(i, count)
+                             : isPicture
+                                 ? readPatches(model, entryIndex, i, setting->value, inputs, error)
+                                 : readSamples(model, entryIndex, i, paths, inputs, error))
+      return status;
+  }
+  return ATTN_OK;
+}
+
 attn_status InputReader::run() {
   if (!inputs.list.resize(size_t(entry.inputCount)))
     return error.outOfMemory("the inputs");
@@ -403,15 +430,11 @@ attn_status InputReader::run() {
     return error.status;
   uint64_t seed;
   int count;
-  for (int32_t i = 0; i < entry.inputCount; ++i)
-    if (const Setting *picture = find(i, count); picture && isPatched(*picture, i))
-      if (attn_status status =
-              count > 1 ? refuseSeveral(i, count)
-                        : readPatches(model, entryIndex, i, picture->value, inputs, error))
-        return status;
+  if (readWhole())
+    return error.status;
   for (int32_t i = 0; i < entry.inputCount; ++i) {
     const Setting *setting = find(i, count);
-    if (inputs.list[size_t(i)].data && (!setting || isPatched(*setting, i))) {
+    if (inputs.list[size_t(i)].data && (!setting || isWhole(*setting, i))) {
       takeSizes(i);
       continue;
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn_sound_load and attn_sound_read: a sound file to a log-mel spectrogram.
+// attn_sound_load and attn_sound_read: a sound file to a log-mel spectrogram, or to its samples.
 #include "io/File.h"
 #include "io/sound/Sound.h"
 #include "run/Model.h"
+#include <cmath>
 
 using namespace attn;
 
@@ -55,15 +56,44 @@ static const attn_abi_sound *findSpec(const attn_model *model, int32_t entry, in
   return spec;
 }
 
+/// What a sound at the rate of `spec` becomes, `frames` of it; false where memory is lacking.
+static bool takeSound(const Sound &sound, const attn_abi_sound &spec, int64_t frames,
+                      float *values) {
+  if (spec.form < ATTN_SOUND_SAMPLES)
+    return logMel(sound, spec, frames, values);
+  int64_t count = int64_t(sound.samples.size()) < frames ? int64_t(sound.samples.size()) : frames;
+  double sum = 0, squares = 0, mean = 0, scale = 1;
+  if (spec.form == ATTN_SOUND_UNIT_SAMPLES && count > 0) {
+    for (int64_t i = 0; i < count; ++i)
+      sum += double(sound.samples[size_t(i)]);
+    mean = sum / double(count);
+    for (int64_t i = 0; i < count; ++i) {
+      double apart = double(sound.samples[size_t(i)]) - mean;
+      squares += apart * apart;
+    }
+    scale = 1 / sqrt(squares / double(count) + 1e-7);
+  }
+  for (int64_t i = 0; i < frames; ++i)
+    values[i] = i < count ? float((double(sound.samples[size_t(i)]) - mean) * scale) : 0;
+  return true;
+}
+
 static attn_status loadSound(const attn_abi_sound &spec, const char *path, float *values,
                              Error &error) {
   Sound sound, resampled;
+  if (!spec.frames) {
+    error.set(ATTN_INVALID_ARGUMENT, "R0101",
+              "attn_sound_load: this input has no length of its own");
+    error.help("attn_sound_read reads all of a sound");
+    return error.status;
+  }
   // A second more than is heard: resampling looks ahead by some hundredths of one.
   double seconds = double(spec.frames) * spec.hop / spec.rate + 1;
   if (attn_status status = decode(path, seconds, sound, error))
     return status;
-  if (!resample(sound, spec.rate, size_t(spec.frames) * size_t(spec.hop), resampled) ||
-      !logMel(resampled, spec, spec.frames, values))
+  size_t most = size_t(spec.frames) * size_t(spec.hop) + size_t(spec.fft);
+  if (!resample(sound, spec.rate, most, resampled) ||
+      !takeSound(resampled, spec, spec.frames, values))
     return error.outOfMemory("a sound");
   return ATTN_OK;
 }
@@ -83,10 +113,15 @@ static attn_status readSound(const attn_abi_sound &spec, const char *path, float
   }
   if (!resample(sound, spec.rate, SIZE_MAX / 2, resampled))
     return error.outOfMemory("a sound");
+  // Of samples that are as many as the input has, no more are taken.
+  if (spec.form >= ATTN_SOUND_SAMPLES && spec.frames &&
+      int64_t(resampled.samples.size()) > spec.frames &&
+      !resampled.samples.resize(size_t(spec.frames)))
+    return error.outOfMemory("a sound");
   *count = int64_t(resampled.samples.size()) / spec.hop;
   int64_t all = *count + spec.frames;
-  *values = static_cast<float *>(malloc(size_t(spec.bands * all) * sizeof(float)));
-  if (*values && logMel(resampled, spec, all, *values))
+  *values = static_cast<float *>(malloc(size_t(spec.bands * all + 1) * sizeof(float)));
+  if (*values && takeSound(resampled, spec, all, *values))
     return ATTN_OK;
   free(*values);
   *values = nullptr;

@@ -44,6 +44,21 @@ def log_mel(samples, bands, length=LENGTH, rate=RATE, fft=400, hop=160):
     return (np.maximum(values, values.max() - 8) + 4) / 4
 
 
+def kaldi(samples, bands, frames, rate=RATE, fft=400, hop=160, mean=0, std=1):
+    """Kaldi's filter bank as published feature extractors take it: no dither, a Hann window, logarithms of energies."""
+    rows = np.lib.stride_tricks.sliding_window_view(np.concatenate([samples, np.zeros(fft)]), fft)[::hop]
+    rows = rows[:max(0, 1 + (len(samples) - fft) // hop)][:frames]
+    rows = rows - rows.mean(1, keepdims=True)
+    rows = rows - 0.97 * np.concatenate([rows[:, :1], rows[:, :-1]], 1)
+    power = np.abs(np.fft.rfft(rows * np.hanning(fft), 1 << (fft - 1).bit_length())) ** 2
+    mel = lambda hertz: 1127 * np.log1p(hertz / 700)
+    edges, at = np.linspace(mel(20), mel(rate / 2), bands + 2), mel(np.linspace(0, rate / 2, power.shape[1]))
+    bank = np.stack([np.interp(at, edges[b:b + 3], [0, 1, 0]) for b in range(bands)])
+    values = np.zeros((bands, frames))
+    values[:, :len(rows)] = np.log(np.maximum(bank @ power.T, 2.0 ** -23))
+    return (values - mean) / std
+
+
 def resampled(samples, rate, wanted=RATE):
     """The filter that the manual states, summed directly."""
     if rate == wanted:
@@ -128,6 +143,18 @@ def hear(folder, path, bands, frames=3000, more=""):
     return np.load(f"{folder}/mel.npy")[0]
 
 
+def hear_samples(folder, paths, size, more):
+    spec, dynamic = f"{folder}/samples.attn", "" if isinstance(size, int) else ", N <= 9000"
+    with open(spec, "w") as file:
+        file.write(f"attn 1\nmodel hear {{\n  dyn B <= 4{dynamic}\n  sound input samples{more}\n"
+                   f"  entry run(samples: f32[B, {size}], lengths: i32[B]) -> own: f32[B, {size}], counts: i32[B] {{\n"
+                   "    return samples * 1, lengths + 0\n  }\n}\n")
+    command = ["attn", "run", "-O0", spec, *(word for path in paths for word in ("--input", f"samples={path}")),
+               "--output", f"own={folder}/own.npy", "--output", f"counts={folder}/counts.npy"]
+    subprocess.run(command, check=True)
+    return np.load(f"{folder}/own.npy"), np.load(f"{folder}/counts.npy")
+
+
 def sound(rate, width, seconds, seed):
     """Tones that change, noise, and silence, in some channels."""
     random = np.random.default_rng(seed)
@@ -162,6 +189,21 @@ def main():
         got = hear(folder, path, bands, frames, f" rate {rate} fft {fft} hop {hop}")
         difference = np.abs(got - log_mel(resampled(held, 16000, rate), bands, frames * hop, rate, fft, hop)).max()
         assert difference < 1e-4, (rate, difference)
+    # Kaldi's filter bank, of sounds that end before the frames do, and behind.
+    for rate, fft, hop, bands, frames in ((16000, 400, 160, 128, 1024), (16000, 400, 160, 23, 40), (8000, 200, 80, 20, 60), (22050, 512, 220, 40, 70)):
+        got = hear(folder, path, bands, frames, f" kaldi rate {rate} fft {fft} hop {hop} mean -4.2677393 std 9.1379948")
+        wanted = kaldi(resampled(held, 16000, rate), bands, frames, rate, fft, hop, -4.2677393, 9.1379948)
+        assert np.abs(got - wanted).max() < 1e-4, (rate, np.abs(got - wanted).max())
+    # Samples: of a length, or of several sounds with the length of the longest, and how many each has.
+    short = wav(f"{folder}/short.wav", sound(16000, 1, 0.3, 2), 16000, "16")
+    for size, unit in ((9000, ""), (9000, " unit"), ("7*N + 2", ""), ("7*N + 2", " unit")):
+        own, given = hear_samples(folder, [path, f"{folder}/short.wav"], size, unit)
+        length = size if isinstance(size, int) else 7 * -(-(len(held) - 2) // 7) + 2
+        assert own.shape == (2, length) and list(given) == [min(len(held), length), len(short)], (own.shape, given)
+        for row, of in zip(own, (held, short)):
+            kept = of[:length]
+            kept = (kept - kept.mean()) / np.sqrt(kept.var() + 1e-7) if unit else kept
+            assert np.abs(row - np.pad(kept, (0, length - len(kept)))).max() < 1e-5
     # A tone stays the same tone at any rate; one above 8 kHz is gone.
     for rate in (22050, 48000):
         time = np.arange(rate) / rate

@@ -240,13 +240,20 @@ Layout Formatter::head(const ImageDecl &decl) {
 }
 
 Layout Formatter::head(const SoundDecl &decl) {
-  Layout layout = concat({"sound input ", expr(*decl.bands), " x ", expr(*decl.frames)});
-  if (decl.rate)
-    layout.add(" rate ").add(expr(*decl.rate));
-  if (decl.fft)
-    layout.add(" fft ").add(expr(*decl.fft));
-  if (decl.hop)
-    layout.add(" hop ").add(expr(*decl.hop));
+  Layout layout("sound input samples");
+  if (decl.bands)
+    layout = concat({"sound input ", expr(*decl.bands), " x ", expr(*decl.frames)});
+  if (decl.form)
+    layout.add(" ").add(decl.form->text);
+  for (auto [word, value] : {std::pair(" rate ", &decl.rate),
+                             {" fft ", &decl.fft},
+                             {" hop ", &decl.hop},
+                             {" mean ", &decl.mean},
+                             {" std ", &decl.std}})
+    if (*value)
+      layout.add(word).add(expr(**value));
+  if (decl.unit)
+    layout.add(" unit");
   return layout;
 }
 

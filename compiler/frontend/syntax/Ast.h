@@ -331,11 +331,16 @@ struct ImageDecl : Item {
   static bool classof(const Item *i) { return i->kind == Kind::Image; }
 };
 
-/// `sound input 80 x 3000 rate 16000 fft 400 hop 160`
+/// `sound input 80 x 3000 rate 16000 fft 400 hop 160`, `sound input 128 x 1024 kaldi mean -4.27`,
+/// `sound input samples rate 16000 unit`
 struct SoundDecl : Item {
-  ExprPtr bands, frames;
-  ExprPtr rate, fft, hop; ///< Null: not said.
+  ExprPtr bands, frames;             ///< Null where the samples themselves are taken.
+  std::optional<Name> unit;          ///< Samples of mean 0 and variance 1.
+  std::optional<Name> form;          ///< Which spectrogram; not said: Whisper's.
+  ExprPtr rate, fft, hop, mean, std; ///< Null: not said.
   explicit SoundDecl(SourceRange keyword) : Item(Kind::Sound, keyword) {}
+  /// What the parameter is called that a sound becomes.
+  llvm::StringRef parameter() const { return bands ? "mel" : "samples"; }
   static bool classof(const Item *i) { return i->kind == Kind::Sound; }
 };
 

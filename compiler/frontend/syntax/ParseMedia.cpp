@@ -77,16 +77,26 @@ ItemPtr parseSound(Parser &parser) {
   auto sound = std::make_unique<SoundDecl>(parser.consume().range);
   if (!parser.expectWord("input", DiagCode::UnexpectedToken, "after `sound`"))
     return sound;
+  if (parser.acceptWord("samples")) {
+    if (parser.acceptWord("rate"))
+      sound->rate = parseExpr(parser);
+    if (parser.isWord("unit"))
+      sound->unit = parseName(parser, "how samples are scaled");
+    return sound;
+  }
   sound->bands = parseExpr(parser);
   if (!parser.expectWord("x", DiagCode::UnexpectedToken, "between bands and frames"))
     return sound;
   sound->frames = parseExpr(parser);
-  if (parser.acceptWord("rate"))
-    sound->rate = parseExpr(parser);
-  if (parser.acceptWord("fft"))
-    sound->fft = parseExpr(parser);
-  if (parser.acceptWord("hop"))
-    sound->hop = parseExpr(parser);
+  if (parser.isWord("kaldi"))
+    sound->form = parseName(parser, "which spectrogram");
+  for (auto [word, value] : {std::pair("rate", &sound->rate),
+                             {"fft", &sound->fft},
+                             {"hop", &sound->hop},
+                             {"mean", &sound->mean},
+                             {"std", &sound->std}})
+    if (parser.acceptWord(word))
+      *value = parseExpr(parser);
   return sound;
 }
 

@@ -27,7 +27,7 @@ enum {
 
 /* The layout of these tables. An artifact holds a value for each setting, so one more row of
  * settings.def is another version, too. */
-#define ATTN_ABI_VERSION (25 * 100 + ATTN_SETTING_COUNT)
+#define ATTN_ABI_VERSION (26 * 100 + ATTN_SETTING_COUNT)
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -282,11 +282,23 @@ typedef struct {
  * common, each by itself of 1, or as it is. */
 enum { ATTN_LABELS_SOFTMAX = 0, ATTN_LABELS_SIGMOID = 1, ATTN_LABELS_NONE = 2 };
 
+/* What a sound becomes: Whisper's spectrogram, Kaldi's filter bank, its samples, or these of mean 0
+ * and variance 1. */
+enum {
+  ATTN_SOUND_WHISPER = 0,
+  ATTN_SOUND_KALDI = 1,
+  ATTN_SOUND_SAMPLES = 2,
+  ATTN_SOUND_UNIT_SAMPLES = 3
+};
+
 /* An input that may be given as a sound: its log-mel spectrogram [bands, frames] of the sound at
- * `rate`, of windows of `fft` samples in steps of `hop`. */
+ * `rate`, of windows of `fft` samples in steps of `hop`; of Kaldi's, less `mean` and divided by
+ * `deviation`. Samples are frames of one band, as many as the sound has where `frames` is 0. */
 typedef struct {
   int32_t entry, input;
   int32_t bands, frames, rate, fft, hop;
+  int32_t form; /* ATTN_SOUND_* */
+  double mean, deviation;
 } attn_abi_sound;
 
 /* A tensor that is kept from call to call, once for each of `layers`. */

@@ -480,7 +480,7 @@ ATTN_API attn_status attn_image_load(const attn_model *model, int32_t entry, int
 
 /* Only in artifacts that take a sound. Decodes a WAV or FLAC file, mixes its channels, resamples it
  * and writes what it begins with as one element of the batch of input `input`: a log-mel
- * spectrogram as Whisper's, f32 [bands, frames] at `values`, as the spec says, silence after the
+ * spectrogram, f32 [bands, frames] at `values`, as the spec says, silence after the
  * end. ATTN_NOT_FOUND where that input takes no sound, ATTN_INVALID_ARGUMENT for null pointers,
  * ATTN_IO, ATTN_BAD_INPUT (not a WAV or FLAC file, damaged, not of 1 to 384 kHz),
  * ATTN_OUT_OF_MEMORY. */
@@ -489,7 +489,8 @@ ATTN_API attn_status attn_sound_load(const attn_model *model, int32_t entry, int
 
 /* The same of a whole recording of up to 4 hours, of rates above 48 kHz up to 691,200,000 samples:
  * *values becomes f32 [bands, count + frames], freed by free(), in which silence of the input's
- * frames follows the sound's own `count`. */
+ * frames follows the sound's own `count`. Of samples, as many as the input has are read, where that
+ * is known when compiling. */
 ATTN_API attn_status attn_sound_read(const attn_model *model, int32_t entry, int32_t input,
                                      const char *path, float **values, int64_t *count,
                                      char **message);

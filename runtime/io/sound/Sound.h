@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sounds: decoded to one channel, resampled, turned into log-mel spectrograms as Whisper's.
+// Sounds: decoded to one channel, resampled, turned into log-mel spectrograms.
 #pragma once
 
 #include "attn/abi.h"
@@ -43,9 +43,11 @@ bool decodeFlac(const unsigned char *bytes, size_t size, double seconds, Sound &
 bool resample(const Sound &source, int64_t rate, size_t limit, Sound &target);
 
 /// Writes [bands, frames] of what a sound, at the rate of `spec`, begins with, silence after its
-/// end. Windows are Hann's of `fft` samples in steps of `hop`, mirrored at both ends; bands are
-/// Slaney's, of unit area from 0 to half the rate; logarithms reach 8 below the largest and become
-/// (x + 4) / 4. The frames of `spec` are not looked at. False where memory is lacking.
+/// end. Windows are Hann's of `fft` samples in steps of `hop`. Whisper's are mirrored at both ends;
+/// its bands are Slaney's, of unit area from 0 to half the rate; logarithms reach 8 below the
+/// largest and become (x + 4) / 4. Kaldi's begin at each step, with their mean taken away and high
+/// frequencies raised; its bands are over another scale from 20 Hz on. The frames of `spec` are not
+/// looked at. False where memory is lacking.
 bool logMel(const Sound &sound, const attn_abi_sound &spec, int64_t frames, float *values);
 
 } // namespace attn

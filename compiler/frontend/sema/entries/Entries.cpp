@@ -249,7 +249,7 @@ static void buildEntryBody(Sema &sema, const EntryDecl &entry, const EntryDecl &
       if (mlir::DictionaryAttr attr =
               imageAttr(sema, body, parameter, sema.entry.parameters[input]))
         function.setArgAttr(input, attributes::image, attr);
-    if (sema.names.sound && parameter.name.text == "mel")
+    if (sema.names.sound && parameter.name.text == sema.names.sound->parameter())
       if (mlir::DictionaryAttr attr =
               soundAttr(sema, body, parameter, sema.entry.parameters[input]))
         function.setArgAttr(input, attributes::sound, attr);
@@ -303,7 +303,8 @@ void buildEntry(Sema &sema, const EntryDecl &entry) {
   sema.function.taps = {};
   for (const Parameter &parameter : body->signature.parameters) {
     sema.names.imageUsed |= sema.names.image && parameter.name.text == "image";
-    sema.names.soundUsed |= sema.names.sound && parameter.name.text == "mel";
+    sema.names.soundUsed |=
+        sema.names.sound && parameter.name.text == sema.names.sound->parameter();
   }
   if (checkPart(sema, entry, body->signature) &&
       readSignature(sema, entry, body->signature, inside)) {

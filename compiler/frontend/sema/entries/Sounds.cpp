@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `sound input 80 x 3000 rate 16000 fft 400 hop 160` -> the attribute attn.sound of the parameter
-// `mel`, whose last axes are bands and frames.
+// `mel`, whose last axes are bands and frames; `sound input samples` -> that of `samples`.
 #include "compiler/frontend/sema/entries/Sounds.h"
+#include "compiler/frontend/sema/expressions/Exprs.h"
 #include "compiler/frontend/sema/sizes/Axes.h"
 #include "compiler/frontend/sema/sizes/Dims.h"
 #include "compiler/frontend/sema/sizes/Types.h"
@@ -26,6 +27,25 @@ static std::optional<int64_t> soundNumber(Sema &sema, const Expr *expr, llvm::St
              what + " of a sound is a number from " + llvm::Twine(least) + " to " +
                  llvm::Twine(most) + ", known when compiling")
       .note("Whisper's are `rate 16000 fft 400 hop 160`, which are meant where none are said");
+  return std::nullopt;
+}
+
+/// What is subtracted from a spectrogram, or what that is divided by; nothing after an error.
+static std::optional<double> soundScale(Sema &sema, const SoundDecl &sound, const Expr *expr,
+                                        llvm::StringRef what, double otherwise) {
+  if (!expr)
+    return otherwise;
+  std::optional<double> number = evalNumber(sema, *expr, "the " + what.str() + " of a sound");
+  if (!number || (sound.form && (what == "mean" || *number > 0)))
+    return number;
+  if (sound.form)
+    sema.report.error(DiagCode::SoundNumber, expr->range,
+                      "the standard deviation must be more than 0");
+  else
+    sema.report
+        .error(DiagCode::SoundNumber, expr->range,
+               "the spectrogram of Whisper has no " + what + " of its own")
+        .note("`mean` and `std` are of `kaldi`");
   return std::nullopt;
 }
 
@@ -57,6 +77,34 @@ static bool checkSize(Sema &sema, const SoundDecl &sound, const Parameter &param
   return false;
 }
 
+/// The attribute of the samples of a sound, which are as many as their axis says, or as the sound
+/// has where that is known only when running.
+static mlir::DictionaryAttr samplesAttr(Sema &sema, const Parameter &parameter,
+                                        llvm::ArrayRef<Axis> axes) {
+  const SoundDecl &sound = *sema.names.sound;
+  if (axes.size() > 2) {
+    sema.report
+        .error(DiagCode::SoundSize, parameter.type.range,
+               "a sound becomes a row of samples, but this is " + showAxes(axes))
+        .at(sound.keyword, "the sound")
+        .help("write `f32[B, S]`");
+    return nullptr;
+  }
+  auto rate = soundNumber(sema, sound.rate.get(), "the rate", 1000, 384000, 16000);
+  if (!rate)
+    return nullptr;
+  mlir::OpBuilder &builder = sema.builder;
+  auto number = [&](llvm::StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+  return builder.getDictionaryAttr(
+      {number("bands", 1), number("fft", 1),
+       builder.getNamedAttr("form", builder.getStringAttr(sound.unit ? "unit samples" : "samples")),
+       number("frames", axes.back().isDynamic() ? 0 : axes.back().size), number("hop", 1),
+       builder.getNamedAttr("mean", builder.getF64FloatAttr(0)), number("rate", *rate),
+       builder.getNamedAttr("std", builder.getF64FloatAttr(1))});
+}
+
 mlir::DictionaryAttr soundAttr(Sema &sema, const EntryDecl &, const Parameter &parameter,
                                llvm::ArrayRef<Axis> axes) {
   const SoundDecl &sound = *sema.names.sound;
@@ -67,6 +115,8 @@ mlir::DictionaryAttr soundAttr(Sema &sema, const EntryDecl &, const Parameter &p
               Edit{parameter.type.word->range, ""});
     return nullptr;
   }
+  if (sound.parameter() == "samples")
+    return samplesAttr(sema, parameter, axes);
   if (axes.size() < 2 || axes.size() > 3) {
     sema.report
         .error(DiagCode::SoundSize, parameter.type.range,
@@ -83,7 +133,9 @@ mlir::DictionaryAttr soundAttr(Sema &sema, const EntryDecl &, const Parameter &p
   auto hop = soundNumber(sema, sound.hop.get(), "the step", 1, 65536, 160);
   auto bands = soundNumber(sema, sound.bands.get(), "the number of bands", 1, 256, 0);
   auto frames = soundNumber(sema, sound.frames.get(), "the number of frames", 1, 1 << 20, 0);
-  if (!rate || !fft || !hop || !bands || !frames)
+  auto mean = soundScale(sema, sound, sound.mean.get(), "mean", 0),
+       std = soundScale(sema, sound, sound.std.get(), "std", 1);
+  if (!rate || !fft || !hop || !bands || !frames || !mean || !std)
     return nullptr;
   if (*fft % 2 != 0) {
     sema.report.error(DiagCode::SoundNumber, sound.fft->range,
@@ -94,9 +146,13 @@ mlir::DictionaryAttr soundAttr(Sema &sema, const EntryDecl &, const Parameter &p
   auto number = [&](llvm::StringRef name, int64_t value) {
     return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
   };
-  return builder.getDictionaryAttr({number("bands", *bands), number("fft", *fft),
-                                    number("frames", *frames), number("hop", *hop),
-                                    number("rate", *rate)});
+  return builder.getDictionaryAttr(
+      {number("bands", *bands), number("fft", *fft),
+       builder.getNamedAttr("form",
+                            builder.getStringAttr(sound.form ? sound.form->text : "whisper")),
+       number("frames", *frames), number("hop", *hop),
+       builder.getNamedAttr("mean", builder.getF64FloatAttr(*mean)), number("rate", *rate),
+       builder.getNamedAttr("std", builder.getF64FloatAttr(*std))});
 }
 
 } // namespace attn::frontend
