@@ -477,7 +477,7 @@ def make(family, folder, seed):
         with open(os.path.join(folder, name), "w") as file:
             json.dump(content, file, indent=2)
     weights = random_weights(shapes(config), seed)
-    if "backbone" in config:
+    if any(name.endswith("running_var") for name in weights):
         backbone_weights(weights, seed)
     write_safetensors(os.path.join(folder, "model.safetensors"), weights)
     return config, weights

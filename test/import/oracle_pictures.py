@@ -18,6 +18,22 @@ def masked(model):
     return [(results_of(made, dict(hidden="last_hidden_state")), "encode", {"image": image})]
 
 
+def square(side, entry, **fields):
+    """Of a class whose config says nothing of the picture's size, which is a file's beside it."""
+    def call(model):
+        image = np.random.default_rng(4).standard_normal((2, model.config.num_channels, side, side)).astype(np.float32)
+        return [(results_of(model(pixel_values=tensor(image)), fields), entry, {"image": image})]
+
+    return call
+
+
+def of_72(files, tensors):
+    return files | {"preprocessor_config.json": dict(size=dict(height=72, width=72))}, tensors
+
+
+of_72.keys = ()
+
+
 def framed(entry, **fields):
     """Of pictures that are not square."""
     def call(model):
@@ -28,11 +44,27 @@ def framed(entry, **fields):
     return call
 
 
+def hearer(entry, **fields):
+    """Of spectrograms, which the library has frames first."""
+    def call(model):
+        mel = np.random.default_rng(4).standard_normal((2, model.config.num_mel_bins, model.config.max_length)).astype(np.float32)
+        return [(results_of(model(input_values=tensor(mel.transpose(0, 2, 1).copy())), fields), entry, {"mel": mel})]
+
+    return call
+
+
+AST = {**{key: value for key, value in VIT.items() if key not in ("num_labels", "image_size", "num_channels")}, "num_mel_bins": 24, "max_length": 40,
+       "frequency_stride": 5, "time_stride": 6}
 YOLOS = {**{key: value for key, value in VIT.items() if key != "num_labels"}, "image_size": [32, 48], "num_detection_tokens": 5}
 MAE = {**{key: value for key, value in VIT.items() if key != "num_labels"}, "decoder_hidden_size": 16, "decoder_num_attention_heads": 2,
        "decoder_num_hidden_layers": 1, "decoder_intermediate_size": 16}
 CONV = dict(image_size=36, hidden_sizes=[12, 20, 28], depths=[1, 2, 2])
+STAGED = dict(num_encoder_blocks=3, depths=[1, 2, 1], sr_ratios=[4, 2, 1], hidden_sizes=[12, 20, 32], patch_sizes=[7, 3, 3], strides=[4, 2, 2],
+              num_attention_heads=[1, 2, 4], mlp_ratios=[4, 3, 2])
 FAMILIES = {
+    "segformer": ("SegformerForSemanticSegmentation", {**STAGED, "decoder_hidden_size": 24, "num_labels": 5}, square(72, "segment"), of_72),
+    "pvt_v2": ("PvtV2ForImageClassification", {**STAGED, "image_size": 40, "num_labels": 5}, viewer("classify")),
+    "audio-spectrogram-transformer": ("ASTForAudioClassification", {**AST, "num_labels": 3}, hearer("classify")),
     "vit_mae": ("ViTMAEForPreTraining", MAE, masked),
     "yolos": ("YolosForObjectDetection", {**YOLOS, "num_labels": 3}, framed("detect", logits="logits", boxes="pred_boxes")),
     "convnext": ("ConvNextForImageClassification", {**CONV, "num_stages": 3, "num_labels": 5}, viewer("classify")),
@@ -40,6 +72,10 @@ FAMILIES = {
     "dinov3_convnext": ("DINOv3ConvNextModel", CONV, viewer("encode", **STATES)),
 }
 HEADS = {
+    "segformer, classes": ("SegformerForImageClassification", {**STAGED, "num_labels": 5}, square(72, "classify"), of_72),
+    "segformer, states": ("SegformerModel", STAGED, square(72, "encode", hidden="last_hidden_state"), of_72),
+    "pvt_v2, linear": ("PvtV2Model", {**STAGED, "image_size": 112, "linear_attention": True}, viewer("encode", hidden="last_hidden_state")),
+    "audio-spectrogram-transformer, states": ("ASTModel", AST, hearer("encode", hidden="last_hidden_state", pooled="pooler_output")),
     "vit_mae, states": ("ViTMAEModel", MAE, masked),
     "yolos, states": ("YolosModel", YOLOS, framed("encode", hidden="last_hidden_state")),
     "convnext, states": ("ConvNextModel", {**CONV, "num_stages": 3}, viewer("encode", **STATES)),

@@ -89,11 +89,46 @@ def check_mae(config, w, files, rng):
     return {"image": image}, {"hidden": layers(config, w, "vit.", x)}
 
 
+# AST, whose picture is a spectrogram
+def ast_shapes(c):
+    d, side, p = c["hidden_size"], c["patch_size"], "audio_spectrogram_transformer." if "For" in c["architectures"][0] else ""
+    grid = ((c["num_mel_bins"] - side) // c["frequency_stride"] + 1) * ((c["max_length"] - side) // c["time_stride"] + 1)
+    shapes = {p + "embeddings.cls_token": (1, 1, d), p + "embeddings.distillation_token": (1, 1, d), **layer_shapes(c, p),
+              p + "embeddings.position_embeddings": (1, 2 + grid, d), **pair(p + "embeddings.patch_embeddings.projection", d, 1, side, side)}
+    return {**shapes, **({**pair("classifier.layernorm", d), **pair("classifier.dense", len(c["id2label"]), d)} if p else {})}
+
+
+def ast(c, w, mel):
+    """Of spectrograms [B, C, W]."""
+    p, kernel, side = "audio_spectrogram_transformer." if "classifier.dense.weight" in w else "", "embeddings.patch_embeddings.projection", c["patch_size"]
+    rows = range(0, c["num_mel_bins"] - side + 1, c["frequency_stride"])
+    columns = range(0, c["max_length"] - side + 1, c["time_stride"])
+    patches = np.stack([mel[:, i:i + side, j:j + side].reshape(len(mel), -1) for i in rows for j in columns], 1).astype(np.float64)
+    x = patches @ w[p + kernel + ".weight"].reshape(c["hidden_size"], -1).T + w[p + kernel + ".bias"]
+    front = [np.repeat(w[p + "embeddings." + name], len(mel), 0) for name in ("cls_token", "distillation_token")]
+    x = layers(c, w, p, np.concatenate([*front, x], 1) + w[p + "embeddings.position_embeddings"])
+    pooled = (x[:, 0] + x[:, 1]) / 2
+    if not p:
+        return {"hidden": x, "pooled": pooled}
+    return {"scores": linear(layer_norm(pooled, w, "classifier.layernorm", c["layer_norm_eps"]), w, "classifier.dense")}
+
+
+def check_ast(config, w, files, rng):
+    mel = rng.standard_normal((2, config["num_mel_bins"], config["max_length"])).astype(np.float32)
+    return {"mel": mel}, ast(config, w, mel)
+
+
 SMALL = dict(hidden_size=48, num_attention_heads=6, num_hidden_layers=3, intermediate_size=80, hidden_act="gelu", layer_norm_eps=1e-12, qkv_bias=True)
 YOLOS = dict(SMALL, model_type="yolos", image_size=[32, 48], patch_size=8, num_channels=3, num_detection_tokens=5, use_mid_position_embeddings=True)
 FRAMED = {"preprocessor_config.json": dict(do_normalize=True, do_resize=True, do_pad=True, image_mean=[0.485, 0.456, 0.406], resample=2,
                                            image_std=[0.229, 0.224, 0.225], size=dict(shortest_edge=44, longest_edge=70))}
+AST = dict(SMALL, model_type="audio-spectrogram-transformer", num_mel_bins=24, max_length=40, patch_size=8, frequency_stride=5, time_stride=6)
+HEARD = {"preprocessor_config.json": dict(do_normalize=True, feature_extractor_type="ASTFeatureExtractor", feature_size=1, max_length=40, mean=-4.27,
+                                          num_mel_bins=24, padding_side="right", padding_value=0.0, return_attention_mask=False, sampling_rate=16000,
+                                          std=4.57)}
 FOLDERS = {
+    "ast": ({**AST, "architectures": ["ASTForAudioClassification"], "id2label": NAMES}, ast_shapes, HEARD),
+    "ast-states": ({**AST, "architectures": ["ASTModel"]}, ast_shapes, {}),
     "yolos": ({**YOLOS, "architectures": ["YolosForObjectDetection"], "id2label": NAMES}, yolos_shapes, FRAMED),
     "yolos-once": ({**YOLOS, "architectures": ["YolosForObjectDetection"], "id2label": NAMES, "use_mid_position_embeddings": False}, yolos_shapes, {}),
     "vit-mae": (dict(SMALL, model_type="vit_mae", architectures=["ViTMAEForPreTraining"], image_size=32, patch_size=8, num_channels=3, mask_ratio=0.75,
@@ -109,10 +144,13 @@ def check_yolos(config, w, files, rng):
     return {"image": image}, yolos(config, w, image)
 
 
-TWINS = {"yolos": check_yolos, "vit_mae": check_mae}
+TWINS = {"yolos": check_yolos, "audio-spectrogram-transformer": check_ast, "vit_mae": check_mae}
 COCO = {str(n): f"LABEL_{n}" for n in range(91)}
 BASE = dict(SMALL, hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072)
 PUBLISHED = {
+    "MIT/ast-finetuned-audioset-10-10-0.4593": (dict(
+        BASE, model_type="audio-spectrogram-transformer", architectures=["ASTForAudioClassification"], num_mel_bins=128, max_length=1024, patch_size=16,
+        frequency_stride=10, time_stride=10, id2label={str(n): f"LABEL_{n}" for n in range(527)}), ast_shapes, 86594063),
     "hustvl/yolos-tiny": (dict(
         BASE, hidden_size=192, num_attention_heads=3, intermediate_size=768, model_type="yolos", architectures=["YolosForObjectDetection"],
         id2label=COCO, image_size=[800, 1333], patch_size=16, num_channels=3, num_detection_tokens=100, use_mid_position_embeddings=False),

@@ -46,7 +46,8 @@ constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa", "vit
                     ofSiglip[] = {"siglip", "siglip_vision_model"},
                     ofBit[] = {"dinov2", "dinov2_with_registers"},
                     ofSam[] = {"sam", "sam_vision_model"}, ofDetr[] = {"detr"},
-                    ofYolos[] = {"yolos"}, ofGemma[] = {"gemma3_text"},
+                    ofYolos[] = {"yolos"}, ofSegformer[] = {"segformer"},
+                    ofPvt[] = {"pvt", "pvt_v2"}, ofGemma[] = {"gemma3_text"},
                     ofGemma4[] = {"gemma4_text"},
                     ofQwen[] = {"qwen2_vl_text",     "qwen2_5_vl_text", "qwen3_vl_text",
                                 "qwen3_vl_moe_text", "qwen3_5_text",    "qwen3_5_moe_text"};
@@ -62,6 +63,8 @@ const ProcessorClass classes[] = {
     {"DINOv3ViT", OneNumber::Both, 224, false, 0, 2, imageNet, ofDino3},
     {"Sam", OneNumber::None, 1024, false, 0, 2, imageNet, ofSam},
     {"Detr", OneNumber::Shorter, 800, false, 0, 2, imageNet, ofDetr},
+    {"Segformer", OneNumber::Both, 512, false, 0, 2, imageNet, ofSegformer},
+    {"Pvt", OneNumber::Both, 224, false, 0, 2, imageNet, ofPvt},
     {"Yolos", OneNumber::Shorter, 800, false, 0, 2, imageNet, ofYolos},
     {"Gemma3", OneNumber::None, 224, false, 0, 2, halves, ofGemma},
     {"Qwen2VL", OneNumber::None, 0, false, 0, 3, clip, ofQwen, true},

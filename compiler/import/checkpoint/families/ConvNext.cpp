@@ -27,7 +27,7 @@ struct ConvNextKind {
 
 } // namespace
 
-static constexpr ConvNextKind kinds[] = {
+static constexpr ConvNextKind convNextKinds[] = {
     {"convnext", "convnext.", "encoder.stages", "embeddings.patch_embeddings",
      "embeddings.layernorm", "downsampling_layer", "layernorm", "dwconv", "layernorm", "pwconv1",
      "pwconv2", "layer_scale_parameter", false},
@@ -71,8 +71,8 @@ static std::vector<TemplateValues> stagesOf(FamilyWriter &writer, const ConvNext
 
 static void writeConvNext(FamilyWriter &writer) {
   Config &config = writer.config;
-  const ConvNextKind &kind =
-      *llvm::find_if(kinds, [&](const ConvNextKind &one) { return one.type == writer.type; });
+  const ConvNextKind &kind = *llvm::find_if(
+      convNextKinds, [&](const ConvNextKind &one) { return one.type == writer.type; });
   bool isBare = writer.task.empty();
   if (!isBare && (kind.isOfTokens || writer.task != "ForImageClassification"))
     config.refuse("architectures", kind.isOfTokens
