@@ -13,6 +13,7 @@ import sys
 import numpy as np
 
 from decoders import decoder_shapes
+import depths
 from gpts import gpt_shapes
 from make_latent import latent_folders
 from parts import CONFIGS, fitting
@@ -455,7 +456,7 @@ FAMILIES.update({
                         sliding_window_pattern=2, tie_word_embeddings=True),
 })
 FAMILIES.update(latent_folders(relative, NEAR))
-FAMILIES.update(pyramids.FOLDERS | vit_kin.FOLDERS)
+FAMILIES.update(pyramids.FOLDERS | vit_kin.FOLDERS | depths.FOLDERS)
 
 
 def random_weights(shapes, seed):
@@ -477,7 +478,7 @@ def make(family, folder, seed):
         with open(os.path.join(folder, name), "w") as file:
             json.dump(content, file, indent=2)
     weights = random_weights(shapes(config), seed)
-    if any(name.endswith("running_var") for name in weights):
+    if any(name.endswith("running_var") for name in weights) or config.get("model_type") == "depth_anything":
         backbone_weights(weights, seed)
     write_safetensors(os.path.join(folder, "model.safetensors"), weights)
     return config, weights

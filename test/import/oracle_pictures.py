@@ -61,7 +61,19 @@ MAE = {**{key: value for key, value in VIT.items() if key != "num_labels"}, "dec
 CONV = dict(image_size=36, hidden_sizes=[12, 20, 28], depths=[1, 2, 2])
 STAGED = dict(num_encoder_blocks=3, depths=[1, 2, 1], sr_ratios=[4, 2, 1], hidden_sizes=[12, 20, 32], patch_sizes=[7, 3, 3], strides=[4, 2, 2],
               num_attention_heads=[1, 2, 4], mlp_ratios=[4, 3, 2])
+def measurer(model):
+    """Of a class around another, whose config says how large pictures are."""
+    side = model.config.backbone_config.image_size
+    image = np.random.default_rng(4).standard_normal((2, 3, side, side)).astype(np.float32)
+    return [({"depth": model(pixel_values=tensor(image)).predicted_depth}, "depth", {"image": image})]
+
+
+DEPTH = dict(patch_size=8, reassemble_hidden_size=24, reassemble_factors=[2, 1, 0.5], neck_hidden_sizes=[10, 12, 14], fusion_hidden_size=16,
+             head_hidden_size=6, backbone_config=dict(
+                 model_type="dinov2", hidden_size=24, num_attention_heads=3, num_hidden_layers=5, mlp_ratio=2, image_size=56, patch_size=8,
+                 out_indices=[2, 3, 5], reshape_hidden_states=False))
 FAMILIES = {
+    "depth_anything": ("DepthAnythingForDepthEstimation", DEPTH, measurer),
     "segformer": ("SegformerForSemanticSegmentation", {**STAGED, "decoder_hidden_size": 24, "num_labels": 5}, square(72, "segment"), of_72),
     "pvt_v2": ("PvtV2ForImageClassification", {**STAGED, "image_size": 40, "num_labels": 5}, viewer("classify")),
     "audio-spectrogram-transformer": ("ASTForAudioClassification", {**AST, "num_labels": 3}, hearer("classify")),
@@ -72,6 +84,7 @@ FAMILIES = {
     "dinov3_convnext": ("DINOv3ConvNextModel", CONV, viewer("encode", **STATES)),
 }
 HEADS = {
+    "depth_anything, metric": ("DepthAnythingForDepthEstimation", {**DEPTH, "depth_estimation_type": "metric", "max_depth": 20}, measurer),
     "segformer, classes": ("SegformerForImageClassification", {**STAGED, "num_labels": 5}, square(72, "classify"), of_72),
     "segformer, states": ("SegformerModel", STAGED, square(72, "encode", hidden="last_hidden_state"), of_72),
     "pvt_v2, linear": ("PvtV2Model", {**STAGED, "image_size": 112, "linear_attention": True}, viewer("encode", hidden="last_hidden_state")),

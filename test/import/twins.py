@@ -12,6 +12,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from decoders import FACTS, decoder
+import depths
 from gpts import NAMES, gpt
 from llama4 import llama4
 from make import FAMILIES, make
@@ -99,8 +100,8 @@ def check(family, folder):
         side = pyramids.side_of(config, FAMILIES[family][2])
         inputs = {"image": rng.standard_normal((BATCH, 3, side, side)).astype(np.float32)}
         return compare(family, folder, spec, inputs, pyramids.TWINS[config["model_type"]](config, w, **inputs))
-    if config["model_type"] in vit_kin.TWINS:
-        inputs, wanted = vit_kin.TWINS[config["model_type"]](config, w, FAMILIES[family][2], rng)
+    if check_own := (vit_kin.TWINS | depths.TWINS).get(config["model_type"]):
+        inputs, wanted = check_own(config, w, FAMILIES[family][2], rng)
         return compare(family, folder, spec, inputs, wanted)
     if config["model_type"] == "dinov3_vit" or "_model" in config["model_type"]:
         return check_tower(family, folder, spec, config, w, rng)

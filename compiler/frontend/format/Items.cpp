@@ -240,7 +240,7 @@ Layout Formatter::head(const ImageDecl &decl) {
 }
 
 Layout Formatter::head(const SoundDecl &decl) {
-  Layout layout("sound input samples");
+  Layout layout = concat({"sound input samples"});
   if (decl.bands)
     layout = concat({"sound input ", expr(*decl.bands), " x ", expr(*decl.frames)});
   if (decl.form)

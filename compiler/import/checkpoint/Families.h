@@ -19,6 +19,7 @@ struct FamilyWriter {
   std::string architecture; ///< the first of `architectures`
   std::string task;         ///< of the architecture: "ForCausalLM", or empty for the bare model
   std::string within = "";  ///< of a part of another model, what its tensors' names begin with
+  std::string around = "";  ///< of such a part, the type of the model, whose processor counts
 
   /// Whether the tensors are those of a file of llama.cpp or of llama2.c.
   bool ofLlamaCpp() const { return !folder.renames.empty(); }

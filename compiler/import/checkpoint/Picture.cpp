@@ -47,8 +47,8 @@ constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa", "vit
                     ofBit[] = {"dinov2", "dinov2_with_registers"},
                     ofSam[] = {"sam", "sam_vision_model"}, ofDetr[] = {"detr"},
                     ofYolos[] = {"yolos"}, ofSegformer[] = {"segformer"},
-                    ofPvt[] = {"pvt", "pvt_v2"}, ofGemma[] = {"gemma3_text"},
-                    ofGemma4[] = {"gemma4_text"},
+                    ofDpt[] = {"depth_anything"}, ofPvt[] = {"pvt", "pvt_v2"},
+                    ofGemma[] = {"gemma3_text"}, ofGemma4[] = {"gemma4_text"},
                     ofQwen[] = {"qwen2_vl_text",     "qwen2_5_vl_text", "qwen3_vl_text",
                                 "qwen3_vl_moe_text", "qwen3_5_text",    "qwen3_5_moe_text"};
 
@@ -63,6 +63,7 @@ const ProcessorClass classes[] = {
     {"DINOv3ViT", OneNumber::Both, 224, false, 0, 2, imageNet, ofDino3},
     {"Sam", OneNumber::None, 1024, false, 0, 2, imageNet, ofSam},
     {"Detr", OneNumber::Shorter, 800, false, 0, 2, imageNet, ofDetr},
+    {"DPT", OneNumber::Both, 384, false, 0, 3, halves, ofDpt},
     {"Segformer", OneNumber::Both, 512, false, 0, 2, imageNet, ofSegformer},
     {"Pvt", OneNumber::Both, 224, false, 0, 2, imageNet, ofPvt},
     {"Yolos", OneNumber::Shorter, 800, false, 0, 2, imageNet, ofYolos},
@@ -159,11 +160,12 @@ void PictureReader::findClass(bool isPatched) {
   isFast = name.consume_back("Fast");
   if (!name.consume_back("ImageProcessor"))
     name.consume_back("FeatureExtractor");
+  StringRef type = writer.around.empty() ? writer.type : writer.around;
   std::string list;
   for (const ProcessorClass &one : classes) {
     if (one.isPatched != isPatched)
       continue;
-    if (name.empty() ? is_contained(one.families, writer.type) : name == one.name)
+    if (name.empty() ? is_contained(one.families, type) : name == one.name)
       found = &one;
     list += (list.empty() ? "" : ", ") + (one.name + "ImageProcessor").str();
   }

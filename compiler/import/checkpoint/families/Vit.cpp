@@ -111,7 +111,7 @@ void VitWriter::writeParameters() {
   if (hasTable || hasSharedTable)
     os << "use std.vision\n";
   os << "model " << writer.model << " {\ndim D = " << width << ", H = " << heads
-     << ", E = D / H, L = " << config.size("num_hidden_layers") << ", F = " << hidden;
+     << ", E = D / H, L = " << config.size("num_hidden_layers", 12) << ", F = " << hidden;
   if (!writer.task.empty())
     os << ", K = " << classes << (isDino ? ", D2 = D + D" : "");
   os << "  // width, heads, features of a head, layers, feed-forward"
@@ -140,7 +140,7 @@ void VitWriter::writeParameters() {
   if (hasPositions)
     os << "param " << prefix << "embeddings.position_embeddings: [" << (isResized ? "M" : placed())
        << ", D]\n";
-  os << "stack " << prefix << "encoder.layer: L of Layer\n";
+  os << "stack " << prefix << "encoder.layer: L of " << (keepsStates ? "Kept" : "Layer") << '\n';
   if (hasSharedTable)
     os << "param relative: [R, H] = \"" << prefix << "encoder." << relativeTable << "\"\n";
   bool isNormedMean = isMean && isBeit;
@@ -231,9 +231,9 @@ void VitWriter::writeStates() {
   if (registers)
     os << "let x = pack(N, slice(placed, N0 from 0 to 1), " << e
        << "register_tokens, slice(placed, N0 from 1 to N0 as G))\n";
-  os << "let y = ";
+  os << (keepsStates ? "let y, states = " : "let y = ");
   std::string layers = prefix + "encoder.layer(x" + (hasSharedTable ? ", relative)" : ")");
-  os << (isMean && isBeit ? layers : prefix + "layernorm(" + layers + ")") << '\n';
+  os << ((isMean && isBeit) || keepsStates ? layers : prefix + "layernorm(" + layers + ")") << '\n';
 }
 
 void VitWriter::writeEntry() {

@@ -34,6 +34,10 @@ public:
   /// The features of a state.
   int64_t features() const { return width; }
 
+  /// Has the states behind all layers, `states`, [L, B, N, D], by a block `Kept` of the caller's.
+  void keepStates() { keepsStates = true; }
+  /// The grid of patches.
+  int64_t gridSide() const { return grid; }
   /// What the config says of layers.
   void readLayers();
 
@@ -65,7 +69,7 @@ private:
   int64_t width = 0, heads = 0, hidden = 0, channels = 0, patch = 0, learnt = 0, grid = 0,
           classes = 0, registers = 0;
   bool hasBias = true, isGated = false, hasTeacher = false, isScaled = false, hasPositions = true,
-       isMean = false, hasTable = false, hasSharedTable = false;
+       isMean = false, hasTable = false, hasSharedTable = false, keepsStates = false;
 };
 
 /// The block `Layer` of a model whose layers are ViT's, for a template.
