@@ -4,7 +4,7 @@ import numpy as np
 
 from numpy_layers import ACTIVATIONS, attention, layer_norm, linear
 from pyramids import convolved
-from shapes import pair
+from shapes import clip_shapes, pair
 
 NAMES = {"0": "shirt", "1": "trouser", "2": "bag"}
 
@@ -147,7 +147,13 @@ def check_yolos(config, w, files, rng):
 TWINS = {"yolos": check_yolos, "audio-spectrogram-transformer": check_ast, "vit_mae": check_mae}
 COCO = {str(n): f"LABEL_{n}" for n in range(91)}
 BASE = dict(SMALL, hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072)
+OF_TOWER = dict(hidden_size=768, intermediate_size=3072, num_attention_heads=12, num_hidden_layers=12, hidden_act="gelu_pytorch_tanh", layer_norm_eps=1e-6)
 PUBLISHED = {
+    # SigLIP 2 of a fixed grid is of the class of SigLIP.
+    "google/siglip2-base-patch16-224": (dict(
+        model_type="siglip", architectures=["SiglipModel"], text_config=dict(
+            OF_TOWER, model_type="siglip_text_model", vocab_size=256000, max_position_embeddings=64, projection_size=768),
+        vision_config=dict(OF_TOWER, model_type="siglip_vision_model", image_size=224, patch_size=16, num_channels=3)), clip_shapes, 375187970),
     "MIT/ast-finetuned-audioset-10-10-0.4593": (dict(
         BASE, model_type="audio-spectrogram-transformer", architectures=["ASTForAudioClassification"], num_mel_bins=128, max_length=1024, patch_size=16,
         frequency_stride=10, time_stride=10, id2label={str(n): f"LABEL_{n}" for n in range(527)}), ast_shapes, 86594063),
