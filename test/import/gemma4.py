@@ -170,6 +170,12 @@ def read(c, w, ids, pictures=()):
     return cap * np.tanh(scores / cap) if cap else scores
 
 
+def gemma4(c, w, ids):
+    """The language model alone."""
+    whole = dict(text_config=c, text="model.", image_token_id=-1)
+    return {"scores": np.stack([read(whole, w, row) for row in ids])}
+
+
 def text_shapes(t, p):
     d, f, h, inputs = (t[key] for key in ("hidden_size", "intermediate_size", "num_attention_heads", "hidden_size_per_layer_input"))
     layers = t["num_hidden_layers"]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small folders of families with latent keys and values, and of others whose experts stand in groups or are corrected: for make.py, in its form."""
+"""Small folders of families with latent keys and values or those of other layers, and of others whose experts stand in groups or are corrected: for
+make.py, in its form."""
+from gemma4 import gemma4_shapes
 from llama4 import llama4_shapes
 
 LATENT = dict(num_key_value_heads=6, kv_lora_rank=20, qk_nope_head_dim=10, qk_rope_head_dim=8, v_head_dim=14, tie_word_embeddings=False)
@@ -7,6 +9,14 @@ GROUPED = dict(n_routed_experts=8, n_shared_experts=2, num_experts_per_tok=3, mo
                topk_group=2, routed_scaling_factor=1.7)
 LLAMA4 = dict(head_dim=12, num_local_experts=5, num_experts_per_tok=1, intermediate_size_mlp=56, attention_chunk_size=8, attn_scale=0.3,
               floor_scale=4, attn_temperature_tuning=True, attention_bias=False)
+GEMMA4 = dict(head_dim=8, global_head_dim=16, sliding_window=6, vocab_size_per_layer_input=97, pad_token_id=0, hidden_activation="gelu_pytorch_tanh",
+              tie_word_embeddings=True)
+
+
+def gemma4(relative, **more):
+    """With layers by turns that see a window and all."""
+    config = {**relative("gemma4_text", "Gemma4", layer_types=["sliding_attention", "full_attention"] * 2, **GEMMA4, **more)[0]}
+    return {key: value for key, value in config.items() if key not in ("hidden_act", "rope_theta")}, gemma4_shapes, {}
 
 
 def latent_folders(relative, near):
@@ -33,6 +43,12 @@ def latent_folders(relative, near):
         "llama4-all": ({**relative("llama4_text", "Llama4", **LLAMA4, no_rope_layers=[1, 1, 0, 1], use_qk_norm=False, rope_scaling=dict(
             rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=1.0, original_max_position_embeddings=16))[0]},
                        llama4_shapes, {}),
+        "gemma4": gemma4(relative, hidden_size_per_layer_input=12, num_kv_shared_layers=2, use_double_wide_mlp=True, final_logit_softcapping=30.0),
+        "gemma4-last": gemma4(relative, hidden_size_per_layer_input=0, num_kv_shared_layers=1, rope_parameters=dict(
+            sliding_attention=dict(rope_type="default", rope_theta=500.0),
+            full_attention=dict(rope_type="proportional", rope_theta=1e5, partial_rotary_factor=0.5, factor=2.0))),
+        "gemma4-experts": gemma4(relative, hidden_size_per_layer_input=0, attention_k_eq_v=True, num_global_key_value_heads=3, enable_moe_block=True,
+                                 num_experts=5, top_k_experts=2, moe_intermediate_size=16),
         "phimoe": relative("phimoe", "PhiMoE", attention_bias=True, lm_head_bias=True, num_local_experts=5, num_experts_per_tok=2,
                            router_jitter_noise=0.2, input_jitter_noise=0.0, sliding_window=None),
         "dots1": relative("dots1", "Dots1", head_dim=12, attention_bias=False, norm_topk_prob=True, sliding_window=None, **GROUPED),

@@ -13,6 +13,7 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from decoders import FACTS, decoder
 import depths
+from gemma4 import gemma4
 from gpts import NAMES, gpt
 from llama4 import llama4
 from make import FAMILIES, make
@@ -135,8 +136,8 @@ def check(family, folder):
             inputs["segments"] = rng.integers(0, 2, (BATCH, LENGTH), dtype=np.int32)
         wanted = {"modernbert": modernbert, "nomic_bert": nomic_bert}.get(config["model_type"], bert)(config, w, **inputs)
     else:
-        others = {"gpt2": gpt2, "opt": opt, "gpt_neox": gpt_neox, "llama4_text": llama4, **dict.fromkeys(FACTS, decoder),
-                  **dict.fromkeys(ONE_PART, one_part), **dict.fromkeys(NAMES, gpt)}
+        others = {"gpt2": gpt2, "opt": opt, "gpt_neox": gpt_neox, "llama4_text": llama4, "gemma4_text": gemma4,
+                  **dict.fromkeys(FACTS, decoder), **dict.fromkeys(ONE_PART, one_part), **dict.fromkeys(NAMES, gpt)}
         wanted = others.get(config["model_type"], llama)(config, w, inputs["ids"])
         wanted = {"scores": wanted["scores"]}
     if "embedding" in wanted:  # which sentence encoders give, and nothing else

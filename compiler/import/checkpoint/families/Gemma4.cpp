@@ -404,6 +404,10 @@ void Gemma4Writer::write() {
   values.set("body", body);
   values.setIf("shares", sharing > 0);
   values.setIf("sharesNear", sharesNear);
+  values.setIf("counted", hasInputs || !sharing);
+  values.setIf("stacked", llvm::any_of(runs, [](const LayerRun &run) {
+                 return !run.isSource && !run.isSharing;
+               }));
   if (sharing)
     values.set("shares", counts);
   values.setIf("unread", !unread.empty());
