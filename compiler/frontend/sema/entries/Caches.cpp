@@ -179,12 +179,32 @@ static int keptAxis(Sema &sema, const Filling &filling, const Axes &axes, const 
   return at;
 }
 
+/// How many other pushes to tensors called `symbol` are written in front of this one in a body.
+static size_t pushesBefore(Sema &sema, llvm::StringRef symbol, SourceRange push) {
+  llvm::SmallVector<size_t> places;
+  for (mlir::Operation &op : *sema.builder.getInsertionBlock()) {
+    llvm::StringRef state;
+    if (auto pushed = llvm::dyn_cast<PushOp>(op))
+      state = pushed.getState();
+    else if (auto kept = llvm::dyn_cast<KeptOp>(op))
+      state = kept.getState();
+    size_t place = sema.entry.pushes.lookup(&op).begin;
+    bool isOther = state.consume_front(symbol) && (state.empty() || state.starts_with(".")) &&
+                   place != push.begin;
+    if (isOther && !llvm::is_contained(places, place))
+      places.push_back(place);
+  }
+  return places.size();
+}
+
 /// The tensor that stays; null and reported where it is another one by another entry.
 static StateOp stateOf(Sema &sema, const Filling &filling, llvm::StringRef part,
                        mlir::RankedTensorType type, const Expr &expr, mlir::Location loc) {
   const Owner *owner = sema.function.owner;
   std::string symbol =
       filling.cache.name + "." + (owner ? owner->symbolPrefix : std::string()) + part.str();
+  if (size_t before = pushesBefore(sema, symbol, filling.call.range))
+    symbol += "." + std::to_string(before);
   auto state = sema.output.module->lookupSymbol<StateOp>(symbol);
   if (state && llvm::cast<mlir::RankedTensorType>(state.getType()).getShape() != type.getShape()) {
     sema.report

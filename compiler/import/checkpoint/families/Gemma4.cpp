@@ -181,7 +181,8 @@ void Gemma4Writer::apply(const LayerRun &run, size_t number, raw_ostream &os) co
     std::string kind = kindOf(run.first), given = ", " + kind + "_turns", k = "k_" + kind,
                 v = "v_" + kind, n = "n" + first;
     os << "let " << n << " = norm" << first << '(' << from << ")\n"
-       << "let " << k << ", " << v << " = keys" << first << '(' << n << given << ", kv)\n"
+       << "let " << k << "_new, " << v << "_new = keys" << first << '(' << n << given << ")\n"
+       << "let " << k << ", " << v << " = kv.push(" << k << "_new, " << v << "_new) along T as kv\n"
        << to << "rest" << first << '(' << from << ", attention" << first << '(' << n << given
        << ", " << k << ", " << v << pictureSpan() << ')' << inputOf(run) << ")\n";
     return;
