@@ -3,6 +3,7 @@
 // Finds the parts of a model that is split into several GGUF files, as llama.cpp names them.
 #include "io/GgufFolder.h"
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <dirent.h>
 #include <unistd.h>
@@ -38,11 +39,15 @@ attn_status attn::findPart(const char *first, const GgufParts &parts, const Gguf
 
 /// Whether a name is that of a part behind the first.
 static bool isLaterPart(const char *name) {
-  unsigned number = 0, count = 0;
-  int end = 0;
-  for (const char *at = strchr(name, '-'); at; at = strchr(at + 1, '-'))
-    if (sscanf(at, "-%5u-of-%5u.gguf%n", &number, &count, &end) == 2 && end && !at[end])
+  for (const char *at = strchr(name, '-'); at; at = strchr(at + 1, '-')) {
+    char *end = nullptr, *last = nullptr;
+    unsigned long number = strtoul(at + 1, &end, 10);
+    if (end != at + 6 || strncmp(end, "-of-", 4) != 0)
+      continue;
+    strtoul(end + 4, &last, 10);
+    if (last == end + 9 && strcmp(last, ".gguf") == 0)
       return number > 1;
+  }
   return false;
 }
 

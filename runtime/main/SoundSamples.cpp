@@ -100,7 +100,7 @@ attn_status attn::readSamples(const attn_model &model, int32_t entry, int32_t in
     error.set(ATTN_BAD_INPUT, "R0302",
               "a sound of %lld samples is longer than input `%s` of entry `%s` can be, %lld",
               static_cast<long long>(longest), wanted.name, tables.name,
-              static_cast<long long>(axis.scale * dim.value + axis.offset));
+              static_cast<long long>(axis.scale) * dim.value + axis.offset);
     error.help("raise the bound of `%s` in the spec, or cut the sound into parts", dim.name);
     return error.status;
   }

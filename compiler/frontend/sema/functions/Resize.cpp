@@ -60,8 +60,9 @@ static double placeOf(const Way &way, int64_t i, int64_t from, int64_t to) {
   if (way.isAligned)
     return to > 1 ? static_cast<double>(i * (from - 1)) / static_cast<double>(to - 1) : 0;
   double ratio = static_cast<double>(from) / static_cast<double>(to);
+  int64_t beginning = i * from / to;
   if (way.taps == 1) // the beginning of the element counts
-    return static_cast<double>(i * from / to);
+    return static_cast<double>(beginning);
   double place = (static_cast<double>(i) + 0.5) * ratio - 0.5;
   return way.taps == 2 ? std::max(place, 0.0) : place;
 }

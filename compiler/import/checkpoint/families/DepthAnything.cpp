@@ -108,7 +108,8 @@ void DepthWriter::setFusions() {
     bool isLast = i + 1 == count;
     fusion.set("i", int64_t(i));
     fusion.set("block", i ? "Fuse" : "Grow");
-    fusion.set("finer", isLast ? "YF: YL, XF: XL" : "YF: Y" + next + ", XF: X" + next);
+    fusion.set("finer",
+               isLast ? "YF: YL, XF: XL" : ("YF: Y" + Twine(next) + ", XF: X" + next).str());
     fusion.set("given", i ? "f" + std::to_string(i - 1) + ", h" + own : "h" + own);
   }
   values.setEach("fusions", fusions);

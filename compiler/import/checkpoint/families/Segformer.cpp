@@ -38,7 +38,7 @@ static constexpr PyramidKind pyramidKinds[] = {
 };
 
 /// The stages of a config, and how large their maps are; none where it does not fit together.
-static std::vector<Stage> readStages(Config &config, Picture picture) {
+static std::vector<Stage> readStages(Config &config, const Picture &picture) {
   std::vector<int64_t> depths = config.sizes("depths"), features = config.sizes("hidden_sizes"),
                        heads = config.sizes("num_attention_heads"),
                        patches = config.sizes("patch_sizes"), strides = config.sizes("strides"),
