@@ -18,8 +18,9 @@ static bool isTable(Value pointer) {
   return view && view.getSource().getDefiningOp<memref::GetGlobalOp>();
 }
 
-/// A pointer to a tensor that lies as functions take it: a copy, where it lies otherwise. So does a
-/// table of a GPU's, which only its kernels know the place of.
+/// A pointer to a tensor that lies as functions take it: a copy, where it lies otherwise, which
+/// stands for it from then on. So does a table of a GPU's, which only its kernels know the place
+/// of.
 static FailureOr<Value> argument(FunctionPlan &plan, Operation *op, Value tensor) {
   BufferView view = viewOf(plan, tensor);
   plan.frame.use(view.base);
@@ -27,10 +28,27 @@ static FailureOr<Value> argument(FunctionPlan &plan, Operation *op, Value tensor
   if (view.liesLike(BufferView::dense(type, view.base, pitchOf(type))) &&
       (plan.module.placement().passesTables || !isTable(view.base)))
     return view.base;
-  BufferView whole = allocate(plan, type, op);
+  bool isOfBlock = tensor.getParentBlock() == op->getBlock();
+  BufferView whole =
+      allocate(plan, type, isOfBlock ? lastUse(plan.places, tensor, op->getBlock()) : op);
   if (failed(copy(plan, op, view, whole)))
     return failure();
+  if (isOfBlock)
+    plan.places.views[tensor] = whole;
   return whole.base;
+}
+
+/// Copies what the calls in a loop take from outside, where it lies otherwise than they take it:
+/// once, as the keys of another layer are, not for each layer.
+static LogicalResult copyInFront(FunctionPlan &plan, scf::ForOp op) {
+  WalkResult done = op.walk([&](func::CallOp call) {
+    for (Value value : call.getOperands())
+      if (isa<RankedTensorType>(value.getType()) && value.getParentBlock() == op->getBlock() &&
+          failed(argument(plan, op, value)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(done.wasInterrupted());
 }
 
 LogicalResult emit(FunctionPlan &plan, func::CallOp op) {
@@ -62,6 +80,8 @@ LogicalResult emit(FunctionPlan &plan, func::CallOp op) {
 /// reads the initial value where it lies. Those that may be in place have one buffer, that of the
 /// initial value if this is not needed any more.
 LogicalResult emit(FunctionPlan &plan, scf::ForOp op) {
+  if (failed(copyInFront(plan, op)))
+    return failure();
   SmallVector<Value> initial;
   for (auto [i, init] : llvm::enumerate(op.getInitArgs())) {
     if (!isa<RankedTensorType>(init.getType()))
