@@ -2,6 +2,7 @@
 //
 // One op more axis: what each op becomes where its operands have an axis more, in front.
 #include "compiler/transforms/LiftOverSteps.h"
+#include "compiler/transforms/Permute.h"
 #include "dialect/Choices.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -23,16 +24,11 @@ static SmallVector<int64_t> behind(int64_t first, ArrayRef<int64_t> numbers, int
 Value withAxisInFront(OpBuilder &builder, Location loc, Value tensor, StringRef axis) {
   RankedTensorType type = typeOf(tensor);
   int64_t at = axisIndex(type, axis);
-  if (at == 0)
-    return tensor;
-  SmallVector<int64_t> ones(type.getRank(), 1), order{at}, atoms;
-  for (int64_t d = 0; d < type.getRank(); ++d) {
-    atoms.push_back(type.isDynamicDim(d) ? -1 : type.getDimSize(d));
+  SmallVector<int64_t> order{at};
+  for (int64_t d = 0; d < type.getRank(); ++d)
     if (d != at)
       order.push_back(d);
-  }
-  return RearrangeOp::create(builder, loc, withAxisOf(withoutAxis(type, at), type, at, 0), tensor,
-                             ones, atoms, order, ones);
+  return permuted(builder, loc, tensor, order);
 }
 
 namespace {

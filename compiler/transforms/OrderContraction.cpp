@@ -5,6 +5,7 @@
 //   linear windows [.., C, P, Q], w [D, C, P, Q]   ->   linear [.., P, Q, C], w [D, P, Q, C]
 #include "compiler/transforms/BufferView.h"
 #include "compiler/transforms/Passes.h"
+#include "compiler/transforms/Permute.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
@@ -61,17 +62,13 @@ static SmallVector<int64_t> orderOf(LinearOp linear) {
   return llvm::is_sorted(order) ? SmallVector<int64_t>() : order;
 }
 
-/// A list with its last `order.size()` elements in that order.
-template <typename T> static SmallVector<T> ordered(ArrayRef<T> list, ArrayRef<int64_t> order) {
-  SmallVector<T> result(list.drop_back(order.size()));
-  for (int64_t from : order)
-    result.push_back(list[list.size() - order.size() + from]);
-  return result;
-}
-
-static RankedTensorType orderedType(RankedTensorType type, ArrayRef<int64_t> order) {
-  return axesTensor(type.getElementType(), ordered(type.getShape(), order),
-                    ordered(axesOf(type), order));
+/// The order of all axes of a tensor of `rank`, of which `last` says that of the last.
+static SmallVector<int64_t> wholeOrder(int64_t rank, ArrayRef<int64_t> last) {
+  int64_t first = rank - static_cast<int64_t>(last.size());
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, first));
+  for (int64_t d : last)
+    order.push_back(first + d);
+  return order;
 }
 
 namespace {
@@ -122,23 +119,23 @@ struct OrderContractionPass : attn::impl::OrderContractionPassBase<OrderContract
       if (get->use_empty())
         get.erase();
     }
-    auto input = cast<RankedTensorType>(linear.getInput().getType());
-    SmallVector<int64_t> ones(input.getRank(), 1), atoms(input.getShape()), all;
-    for (int64_t &atom : atoms)
-      atom = ShapedType::isDynamic(atom) ? -1 : atom;
-    llvm::append_range(all, llvm::seq<int64_t>(0, input.getRank()));
+    Value input = linear.getInput();
+    int64_t rank = cast<RankedTensorType>(input.getType()).getRank();
     linear.getInputMutable().assign(
-        RearrangeOp::create(builder, linear.getLoc(), orderedType(input, order), linear.getInput(),
-                            ones, atoms, ordered(ArrayRef<int64_t>(all), order), ones));
+        permuted(builder, linear.getLoc(), input, wholeOrder(rank, order)));
   }
 
   static ParamOp orderedParam(ParamOp old, ArrayRef<int64_t> order, SymbolTable &symbols) {
     OpBuilder builder(old);
     auto param = cast<ParamOp>(builder.clone(*old));
     SourceAttr source = old.getSource();
-    param.setTypeAttr(TypeAttr::get(orderedType(cast<RankedTensorType>(old.getType()), order)));
+    auto type = cast<RankedTensorType>(old.getType());
+    SmallVector<int64_t> axes = wholeOrder(type.getRank(), order), strides;
+    for (int64_t d : axes)
+      strides.push_back(source.getStrides()[d]);
+    param.setTypeAttr(TypeAttr::get(permuted(type, axes)));
     param.setSourceAttr(SourceAttr::get(old.getContext(), source.getPattern(), source.getShape(),
-                                        source.getOffset(), ordered(source.getStrides(), order)));
+                                        source.getOffset(), strides));
     symbols.insert(param);
     return param;
   }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sums of products with weights of each place along axes, as those of a latent's heads and of a
-// convolution in groups are, become linears, one for each place:
-//   reduce sum over N (x [T, H, N] * w [N, H, K])   ->   linear x [T, h, N], w of h [K, N] for each
-//   h,
-//                                                        concatenated along H
+// convolution in groups are, become linears, one for each place, whose results are concatenated:
+//   reduce over N (x [T, H, N] * w [N, H, K])  ->  linear x [T, 0, N], w of place 0 [K, N]; …
 // so that kernels of linears compute them, of weights in panels.
 #include "compiler/transforms/Passes.h"
+#include "compiler/transforms/Permute.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -102,27 +101,11 @@ static std::optional<Along> alongOf(ReduceOp op) {
   return isWorth ? std::optional(along) : std::nullopt;
 }
 
-/// A type of some axes of another, those in `single` of one element.
-static RankedTensorType ofAxes(RankedTensorType type, ArrayRef<int64_t> axes,
-                               ArrayRef<StringAttr> single = {}) {
-  SmallVector<int64_t> shape;
-  SmallVector<StringAttr> names;
-  for (int64_t d : axes) {
-    names.push_back(axesOf(type)[d]);
-    shape.push_back(llvm::is_contained(single, names.back()) ? 1 : type.getDimSize(d));
-  }
-  return axesTensor(type.getElementType(), shape, names);
-}
-
-/// A tensor with its axes in another order.
-static Value permuted(OpBuilder &builder, Location loc, Value tensor, ArrayRef<int64_t> order) {
-  if (llvm::is_sorted(order))
-    return tensor;
-  auto type = cast<RankedTensorType>(tensor.getType());
-  SmallVector<int64_t> ones(type.getRank(), 1), atoms(type.getShape());
-  for (int64_t &atom : atoms)
-    atom = ShapedType::isDynamic(atom) ? -1 : atom;
-  return RearrangeOp::create(builder, loc, ofAxes(type, order), tensor, ones, atoms, order, ones);
+/// The type with one element along an axis.
+static RankedTensorType ofOnePlace(RankedTensorType type, int64_t axis) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[axis] = 1;
+  return axesTensor(type.getElementType(), shape, axesOf(type));
 }
 
 namespace {
@@ -183,8 +166,7 @@ struct SplitAlongPass : attn::impl::SplitAlongPassBase<SplitAlongPass> {
     for (int64_t d : along.places) {
       auto type = cast<RankedTensorType>(input.getType());
       int64_t axis = axisIndex(type, axesOf(along.param)[d]);
-      SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-      input = SliceOp::create(builder, loc, ofAxes(type, all, axesOf(type)[axis]), input, axis,
+      input = SliceOp::create(builder, loc, ofOnePlace(type, axis), input, axis,
                               positionOf(along, place, d), /*end=*/false, /*drop=*/false);
     }
     ParamOp param = partOf(along, place, symbols);
@@ -208,7 +190,7 @@ struct SplitAlongPass : attn::impl::SplitAlongPassBase<SplitAlongPass> {
     auto whole = symbols.lookup<ParamOp>(along.weights.getParam());
     SmallVector<int64_t> axes(along.given);
     axes.append(along.contracted);
-    RankedTensorType type = ofAxes(along.param, axes);
+    RankedTensorType type = permuted(along.param, axes);
     std::string name = whole.getSymName().str();
     int64_t offset = whole.getSource().getOffset();
     for (int64_t d : along.places) {
