@@ -37,36 +37,23 @@ struct QwenEyes {
 
 } // namespace
 
-static constexpr StringRef tanhGelu = "gelu_pytorch_tanh";
+/// Qwen3-VL's, and those of models behind it, of which pairs turn in turns.
+static constexpr QwenEyes learnt(StringRef types, bool isDeep, int64_t byTime, int64_t byRow,
+                                 int64_t byColumn) {
+  QwenEyes eyes{types};
+  eyes.isLearnt = true;
+  eyes.isDeep = isDeep;
+  eyes.act = "gelu_pytorch_tanh";
+  eyes.depth = 27, eyes.width = 1152, eyes.hidden = 4304, eyes.patch = 16;
+  eyes.sections[0] = byTime, eyes.sections[1] = byRow, eyes.sections[2] = byColumn;
+  return eyes;
+}
+
 static const QwenEyes qwens[] = {
     {"qwen2_vl"},
     {"qwen2_5_vl", true, true, true, false, false, "silu", 32, 3584, 3420},
-    {"qwen3_vl qwen3_vl_moe",
-     false,
-     false,
-     false,
-     true,
-     true,
-     tanhGelu,
-     27,
-     1152,
-     4304,
-     16,
-     16,
-     {24, 20, 20}},
-    {"qwen3_5 qwen3_5_moe",
-     false,
-     false,
-     false,
-     true,
-     false,
-     tanhGelu,
-     27,
-     1152,
-     4304,
-     16,
-     16,
-     {11, 11, 10}},
+    learnt("qwen3_vl qwen3_vl_moe", /*isDeep=*/true, 24, 20, 20),
+    learnt("qwen3_5 qwen3_5_moe", /*isDeep=*/false, 11, 11, 10),
 };
 
 /// The row of a model; null where there is none.
