@@ -77,6 +77,19 @@ static bool checkSize(Sema &sema, const SoundDecl &sound, const Parameter &param
   return false;
 }
 
+/// The attribute of a sound in a form.
+static mlir::DictionaryAttr attrOf(mlir::OpBuilder &builder, llvm::StringRef form,
+                                   llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> numbers,
+                                   double mean, double deviation) {
+  llvm::SmallVector<mlir::NamedAttribute> all{
+      builder.getNamedAttr("form", builder.getStringAttr(form)),
+      builder.getNamedAttr("mean", builder.getF64FloatAttr(mean)),
+      builder.getNamedAttr("std", builder.getF64FloatAttr(deviation))};
+  for (auto [name, value] : numbers)
+    all.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
+  return builder.getDictionaryAttr(all);
+}
+
 /// The attribute of the samples of a sound, which are as many as their axis says, or as the sound
 /// has where that is known only when running.
 static mlir::DictionaryAttr samplesAttr(Sema &sema, const Parameter &parameter,
@@ -93,16 +106,13 @@ static mlir::DictionaryAttr samplesAttr(Sema &sema, const Parameter &parameter,
   auto rate = soundNumber(sema, sound.rate.get(), "the rate", 1000, 384000, 16000);
   if (!rate)
     return nullptr;
-  mlir::OpBuilder &builder = sema.builder;
-  auto number = [&](llvm::StringRef name, int64_t value) {
-    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-  };
-  return builder.getDictionaryAttr(
-      {number("bands", 1), number("fft", 1),
-       builder.getNamedAttr("form", builder.getStringAttr(sound.unit ? "unit samples" : "samples")),
-       number("frames", axes.back().isDynamic() ? 0 : axes.back().size), number("hop", 1),
-       builder.getNamedAttr("mean", builder.getF64FloatAttr(0)), number("rate", *rate),
-       builder.getNamedAttr("std", builder.getF64FloatAttr(1))});
+  return attrOf(sema.builder, sound.unit ? "unit samples" : "samples",
+                {{"bands", 1},
+                 {"frames", axes.back().isDynamic() ? 0 : axes.back().size},
+                 {"rate", *rate},
+                 {"fft", 1},
+                 {"hop", 1}},
+                0, 1);
 }
 
 mlir::DictionaryAttr soundAttr(Sema &sema, const EntryDecl &, const Parameter &parameter,
@@ -142,17 +152,10 @@ mlir::DictionaryAttr soundAttr(Sema &sema, const EntryDecl &, const Parameter &p
                       "the transform of a sound has an even number of samples");
     return nullptr;
   }
-  mlir::OpBuilder &builder = sema.builder;
-  auto number = [&](llvm::StringRef name, int64_t value) {
-    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-  };
-  return builder.getDictionaryAttr(
-      {number("bands", *bands), number("fft", *fft),
-       builder.getNamedAttr("form",
-                            builder.getStringAttr(sound.form ? sound.form->text : "whisper")),
-       number("frames", *frames), number("hop", *hop),
-       builder.getNamedAttr("mean", builder.getF64FloatAttr(*mean)), number("rate", *rate),
-       builder.getNamedAttr("std", builder.getF64FloatAttr(*std))});
+  return attrOf(
+      sema.builder, sound.form ? sound.form->text : "whisper",
+      {{"bands", *bands}, {"frames", *frames}, {"rate", *rate}, {"fft", *fft}, {"hop", *hop}},
+      *mean, *std);
 }
 
 } // namespace attn::frontend

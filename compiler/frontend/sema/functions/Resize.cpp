@@ -153,7 +153,7 @@ SemaValue callResize(Sema &sema, const CallExpr &call) {
     if (!call.arguments[i].clauses().empty() || (i < first) == call.arguments[i].name.has_value())
       return wrongArguments(
           call.arguments[i].value->range,
-          "the first two arguments of `resize` have no name, the others are axes");
+          "only the axes have names among the arguments of `resize`, and they stand last");
   static constexpr Way ways[] = {{"nearest", 1}, {"bilinear", 2}, {"bicubic", 4}};
   const auto *found =
       llvm::find_if(ways, [&, word = wordAt(1)](const Way &way) { return way.word == word; });
