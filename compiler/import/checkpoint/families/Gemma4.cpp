@@ -82,13 +82,14 @@ void Gemma4Writer::readLayers() {
       config.refuse("layer_types", "`full_attention` and `sliding_attention`");
     isFull.push_back(types.empty() ? n % 6 == 5 : type == "full_attention");
   }
-  isFull.back() = true; // as the published class has it, whatever is said
+  if (!types.empty() && !isFull.back())
+    config.note("the last layer sees all, as the published class has it, whatever `layer_types` "
+                "says");
+  isFull.back() = true;
   hasNear = is_contained(isFull, false);
   window = config.size("sliding_window", 512);
-  sharing =
-      config.number("num_kv_shared_layers") == 0.0 ? 0 : config.size("num_kv_shared_layers", 1);
-  if (!config.has("num_kv_shared_layers"))
-    sharing = 0;
+  bool isShared = config.number("num_kv_shared_layers").value_or(0) != 0;
+  sharing = isShared ? config.size("num_kv_shared_layers") : 0;
   findRuns();
 }
 
@@ -414,10 +415,6 @@ void Gemma4Writer::write() {
   values.setIf("unread", !unread.empty());
   if (!unread.empty())
     values.set("unread", unread);
-  values.set("sharedParameters", sharesNear
-                                     ? ", k_near: [B, G, kv, E], v_near: [B, G, kv, E], k_far: "
-                                       "[B, GF, kv, EF], v_far: [B, GF, kv, EF]"
-                                     : ", k_far: [B, GF, kv, EF], v_far: [B, GF, kv, EF]");
   std::string entries;
   raw_string_ostream os(entries);
   FamilyWriter inner{writer.folder, writer.config,       os,         writer.type,
