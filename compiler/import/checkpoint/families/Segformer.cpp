@@ -68,7 +68,8 @@ static std::vector<Stage> readStages(Config &config, const Picture &picture) {
     };
     if (strides[n] < 1 || patches[n] < 1 || features[n] < 1 || depths[n] < 1 || ratios[n] < 1 ||
         heads[n] < 1 || features[n] % heads[n] || !(double(features[n]) * mlps[n] >= 1)) {
-      config.refuse("hidden_sizes", "stages whose heads divide their width");
+      config.refuse("hidden_sizes",
+                    "stages whose heads, which `num_attention_heads` says, divide their width");
       return stages;
     }
     rows = after(rows), columns = after(columns);
