@@ -15,6 +15,11 @@ MEAN, DEVIATION = (np.array(each) for each in ((0.48145466, 0.4578275, 0.4082107
 ACTIVATIONS = {**ACTIVATIONS, "quick_gelu": lambda x: x * sigmoid(1.702 * x)}
 
 
+def form(c):
+    """Models with experts see and read as those without."""
+    return c["model_type"].removesuffix("_moe")
+
+
 def heads_of(x, count):
     return x.reshape(len(x), count, -1).swapaxes(0, 1)
 
@@ -72,7 +77,7 @@ def learnt(w, p, places, side):
 
 def see(c, w, path):
     """The rows of a picture for the first layer, and those for layers behind it; its squares by row and column."""
-    v, kind, p = c["vision_config"], c["model_type"], c["eyes"]
+    v, kind, p = c["vision_config"], form(c), c["eyes"]
     patches, places = patches_of(path, c)
     norm = (lambda x, name: rms(x, w, name, 1e-6)) if kind == "qwen2_5_vl" else (lambda x, name: layer_norm(x, w, name, 1e-6))
     kernel = w[p + "patch_embed.proj.weight"].sum(2)  # all frames show the same
@@ -128,11 +133,28 @@ def angles_of(c, at):
     values = t.get("rope_parameters") or t.get("rope_scaling")
     half, sections = t["head_dim"] // 2, values["mrope_section"]
     speeds = t.get("rope_theta", values.get("rope_theta")) ** (-np.arange(half) / half)
-    if c["model_type"] == "qwen3_vl":  # each position has each third pair, as long as it has some
+    if form(c) == "qwen3_vl":  # each position has each third pair, as long as it has some
         kinds = [next((axis for axis in (1, 2) if pair % 3 == axis and pair < 3 * sections[axis]), 0) for pair in range(half)]
     else:
         kinds = np.repeat(range(3), sections)
     return at[:, kinds] * speeds
+
+
+def fed(w, p, y):
+    return linear(ACTIVATIONS["silu"](linear(y, w, p + "gate_proj")) * linear(y, w, p + "up_proj"), w, p + "down_proj")
+
+
+def routed(t, w, p, y):
+    """What the chosen experts of each row make of it, by their shares. They are stored as [in, out]."""
+    chances = softmax(linear(y, w, p + "gate"))
+    chosen = np.argsort(-chances, -1, kind="stable")[:, :t["num_experts_per_tok"]]
+    made = np.zeros_like(y)
+    for row, places in enumerate(chosen):
+        for place in places:
+            gate, up = np.split(y[row] @ w[p + "experts.gate_up_proj"][place], 2)
+            share = chances[row, place] / chances[row, places].sum()
+            made[row] += share * (ACTIVATIONS["silu"](gate) * up) @ w[p + "experts.down_proj"][place]
+    return made
 
 
 def read(c, w, ids, pictures):
@@ -149,14 +171,14 @@ def read(c, w, ids, pictures):
         b = f"{p}layers.{n}."
         y = rms(x, w, b + "input_layernorm", eps)
         q, k, v = (heads_of(linear(y, w, f"{b}self_attn.{name}_proj"), count) for name, count in (("q", heads), ("k", keys), ("v", keys)))
-        if c["model_type"] == "qwen3_vl":
+        if form(c) == "qwen3_vl":
             q, k = rms(q, w, b + "self_attn.q_norm", eps), rms(k, w, b + "self_attn.k_norm", eps)
         k, v = (np.repeat(part, heads // keys, -3) for part in (turned(k, angles), v))
         scores = turned(q, angles) @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
         scores = np.where(np.tri(len(ids), dtype=bool), scores, -np.inf)
         x = x + linear(joined(softmax(scores) @ v), w, b + "self_attn.o_proj")
         y = rms(x, w, b + "post_attention_layernorm", eps)
-        x = x + linear(ACTIVATIONS["silu"](linear(y, w, b + "mlp.gate_proj")) * linear(y, w, b + "mlp.up_proj"), w, b + "mlp.down_proj")
+        x = x + (routed(t, w, b + "mlp.", y) if b + "mlp.gate.weight" in w else fed(w, b + "mlp.", y))
         if 0 < n + 1 < len(rows):
             x[there] += rows[n + 1]
     return rms(x[-1], w, p + "norm", eps) @ w["lm_head.weight"].T
@@ -165,7 +187,7 @@ def read(c, w, ids, pictures):
 def prompt_shapes(c):
     t, v, p = c["text_config"], c["vision_config"], c["text"]
     d, f, e, h, g = t["hidden_size"], t["intermediate_size"], t["head_dim"], t["num_attention_heads"], t["num_key_value_heads"]
-    kind, shapes = c["model_type"], {p + "embed_tokens.weight": (t["vocab_size"], d), p + "norm.weight": (d,), "lm_head.weight": (t["vocab_size"], d)}
+    kind, shapes = form(c), {p + "embed_tokens.weight": (t["vocab_size"], d), p + "norm.weight": (d,), "lm_head.weight": (t["vocab_size"], d)}
 
     def add(name, out, *taken, bias=True):
         shapes[name + ".weight"] = (out, *taken)
@@ -177,8 +199,12 @@ def prompt_shapes(c):
         for name, size in (("q", h), ("k", g), ("v", g)):
             add(f"{b}self_attn.{name}_proj", size * e, d, bias=kind != "qwen3_vl")
         add(b + "self_attn.o_proj", d, h * e, bias=False)
-        for name, *shape in (("gate_proj", f, d), ("up_proj", f, d), ("down_proj", d, f)):
-            add(f"{b}mlp.{name}", *shape, bias=False)
+        if "num_experts" in t and n not in t["mlp_only_layers"]:
+            count, wide = t["num_experts"], t["moe_intermediate_size"]
+            shapes |= {b + "mlp.gate.weight": (count, d), b + "mlp.experts.gate_up_proj": (count, d, 2 * wide), b + "mlp.experts.down_proj": (count, wide, d)}
+        else:
+            for name, *shape in (("gate_proj", f, d), ("up_proj", f, d), ("down_proj", d, f)):
+                add(f"{b}mlp.{name}", *shape, bias=False)
         norms = ["input_layernorm", "post_attention_layernorm"] + ["self_attn.q_norm", "self_attn.k_norm"] * (kind == "qwen3_vl")
         shapes |= {f"{b}{name}.weight": (e if "attn" in name else d,) for name in norms}
     p, side, merged = c["eyes"], v["patch_size"], v["spatial_merge_size"] ** 2

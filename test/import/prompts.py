@@ -39,6 +39,8 @@ KINDS = {
                  dict(hidden_size=16, out_hidden_size=32, intermediate_size=24, num_position_embeddings=36, deepstack_visual_indexes=[0, 2],
                       hidden_act="gelu_pytorch_tanh"), "model.language_model.", "model.visual."),
 }
+KINDS["qwen3_vl_moe"] = ("Qwen3VLMoeForConditionalGeneration", {**KINDS["qwen3_vl"][1], "num_experts": 5, "num_experts_per_tok": 2,
+                                                              "moe_intermediate_size": 16, "mlp_only_layers": [1]}, *KINDS["qwen3_vl"][2:])
 TEMPLATE = ("{% for m in messages %}{{ m.role }}:{% if m.content is string %}{{ m.content }}{% else %}{% for part in m.content %}"
             "{% if part.type == 'image' %}MARK{% else %}{{ part.text }}{% endif %}{% endfor %}{% endif %}<|end|>{% endfor %}assistant:")
 
@@ -74,7 +76,7 @@ def publish(folder, kind):
     words = {**TEXT, **of_text, "vocab_size": size + len(MARKS)}
     pixels = dict(min_pixels=56 * 56, max_pixels=28 * 28 * 30)
     config = dict(model_type=kind, architectures=[architecture], vision_config={**EYES, **of_eyes}, **tokens)
-    config |= dict(text_config={**words, "model_type": kind + "_text"}) if kind == "qwen3_vl" else words
+    config |= dict(text_config={**words, "model_type": kind + "_text"}) if kind.startswith("qwen3") else words
     files = {"config.json": config, "tokenizer.json": tokenizer, "chat_template.json": dict(chat_template=TEMPLATE.replace("MARK", FORMS[kind].alone)),
              "generation_config.json": dict(max_new_tokens=STEPS, eos_token_id=size + 4),
              "preprocessor_config.json": dict(image_processor_type="Qwen2VLImageProcessor", patch_size=14, merge_size=2, temporal_patch_size=2, **pixels)}

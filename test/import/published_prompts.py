@@ -37,20 +37,6 @@ def shapes_of(text, eyes):
     return shapes
 
 
-def with_experts(shapes):
-    """The same, whose feed-forwards are experts, stored as [in, out]."""
-    def changed(config):
-        t, dense = config["text_config"], shapes({**config, "model_type": config["model_type"].removesuffix("_moe")})
-        made = {name: shape for name, shape in dense.items() if ".layers." not in name or ".mlp." not in name}
-        x, d, f = t["num_experts"], t["hidden_size"], t["moe_intermediate_size"]
-        for n in range(t["num_hidden_layers"]):
-            b = f"model.language_model.layers.{n}.mlp."
-            made |= {b + "gate.weight": (x, d), b + "experts.gate_up_proj": (x, d, 2 * f), b + "experts.down_proj": (x, f, d)}
-        return made
-
-    return changed
-
-
 QWEN = shapes_of("model.", "visual.")
 PROMPTS = {
     "Qwen/Qwen2-VL-2B-Instruct": (qwen("qwen2_vl", "Qwen2VLForConditionalGeneration", 1536, 28, 12, 2, 8960, 151936, True, old_eyes(1536)),
@@ -83,7 +69,7 @@ PROMPTS = {
         vision_config=dict(deepstack_visual_indexes=[8, 16, 24], depth=27, hidden_act="gelu_pytorch_tanh", hidden_size=1152, in_channels=3,
                            intermediate_size=4304, model_type="qwen3_vl_moe", num_heads=16, num_position_embeddings=2304, out_hidden_size=2048,
                            patch_size=16, spatial_merge_size=2, temporal_patch_size=2)),
-                                       with_experts(shapes_of("model.language_model.", "model.visual.")), 31070754032),
+                                       shapes_of("model.language_model.", "model.visual."), 31070754032),
     "google/gemma-3-4b-it": (dict(
         architectures=["Gemma3ForConditionalGeneration"], model_type="gemma3", boi_token_index=255999, eoi_token_index=256000,
         image_token_index=262144, mm_tokens_per_image=256, eos_token_id=[1, 106], tie_word_embeddings=True,
