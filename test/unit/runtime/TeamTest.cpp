@@ -77,7 +77,8 @@ static CpuMask maskOnceNarrow(pthread_t thread, const CpuMask &all) {
   do {
     pthread_getaffinity_np(thread, sizeof mask.words, reinterpret_cast<cpu_set_t *>(mask.words));
     clock_gettime(CLOCK_MONOTONIC, &now);
-  } while (mask == all && now.tv_sec - begin.tv_sec < 2);
+  } while (mask == all &&
+           (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 300);
   return mask;
 }
 
@@ -94,9 +95,11 @@ TEST(TeamTest, SleepingThreadsLeaveTheCpusOfOthers) {
   } round;
   round.all = all;
   ASSERT_TRUE(round.team.start(2));
-  // The kernel may move threads at any time, and does where the machine is busy: most rounds count.
-  int rounds = 20, callersMoved = 0, callersApart = 0, workersApart = 0;
-  for (int i = 0; i < rounds; ++i) {
+  // The kernel may move threads at any time, and does where the machine is busy: some rounds count,
+  // and there are as many as it takes.
+  int wanted = 10, callersMoved = 0, callersApart = 0, workersApart = 0;
+  for (int i = 0; i < 20 * wanted && std::min({callersMoved, callersApart, workersApart}) < wanted;
+       ++i) {
     if (i > 0) { // the caller wakes up where the worker was
       CpuMask ofWorker;
       ofWorker.add(round.cpus[1]);
@@ -125,9 +128,9 @@ TEST(TeamTest, SleepingThreadsLeaveTheCpusOfOthers) {
     EXPECT_LT(0, round.ofWaitingCaller.count());
     EXPECT_LT(0, ofSleepingWorker.count());
   }
-  EXPECT_LT(rounds / 2, callersMoved);
-  EXPECT_LT(rounds / 2, callersApart);
-  EXPECT_LT(rounds / 2, workersApart);
+  EXPECT_LE(wanted, callersMoved);
+  EXPECT_LE(wanted, callersApart);
+  EXPECT_LE(wanted, workersApart);
 }
 
 TEST(TeamTest, EachPieceIsClaimedOnce) {
