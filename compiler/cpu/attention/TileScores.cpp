@@ -106,6 +106,9 @@ void tileScores(AttentionTiling &tiling, Value keyTile, Value scores, Value firs
   for (int64_t part = 0; part < parts; ++part) {
     int64_t from = count * part / parts, vectorsOfPart = count * (part + 1) / parts - from;
     int64_t size = keysOfGroup(keys, tiling.blocks.keys(vectorsOfPart, tiling.score.isProduct));
+    // Maxima rise behind groups, so these are the same for any number of queries.
+    if (weighs && !constantIndex(keys))
+      size = keysOfGroup(keys, tiling.blocks.keys(RegisterBlocks::queryVectors, true));
     Value lane = index.constant(from * width);
     auto tile = [&](Value row, int64_t group, bool repeats) {
       if (tiling.shape.blocks > 1 && from == 0)
