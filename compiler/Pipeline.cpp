@@ -64,6 +64,8 @@ static void addFused(OpPassManager &passes) {
   passes.addPass(createSplitAlongPass());
   // Projections are packed before norms are fused: a norm before q, k and v has one reader then.
   passes.addNestedPass<func::FuncOp>(createPackProjectionsPass());
+  // Views of packed projections are read where they lie, row by row.
+  passes.addPass(createRowsApartPass());
   passes.addNestedPass<func::FuncOp>(createFuseEpiloguePass());
   // Maps that no linear has taken.
   passes.addNestedPass<func::FuncOp>(createFuseMapPass());

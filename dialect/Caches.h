@@ -30,4 +30,22 @@ struct CacheUse {
 /// The caches that an entry takes.
 llvm::SmallVector<CacheUse> cachesOf(mlir::Operation *entry);
 
+/// The dims of an entry whose rows are by themselves.
+struct ApartRows {
+  llvm::StringRef batch;                        ///< That counts the rows,
+  llvm::StringRef positions;                    ///< and the positions that a call adds.
+  llvm::SmallVector<llvm::StringRef, 2> caches; ///< Of the positions in caches.
+
+  /// Nothing where the rows of `entry` have one length.
+  static std::optional<ApartRows> of(mlir::Operation *entry);
+
+  /// Whether a tensor has the positions of the call, or those of a cache; whether it has a place
+  /// for each row, and no positions.
+  bool hasPositions(mlir::Type type) const;
+  bool hasCached(mlir::Type type) const;
+  bool hasPlaces(mlir::Type type) const;
+  /// What is a tensor of positions where these lie one behind the other: its batch is 1.
+  mlir::Type packed(mlir::Type type) const;
+};
+
 } // namespace attn

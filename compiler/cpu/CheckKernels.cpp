@@ -23,7 +23,8 @@ using namespace attn;
 /// Kernels, their tiles, and whatever else of the dialect no later pass takes away.
 static bool isLeftOver(Operation *op) {
   return isa_and_present<AttnDialect>(op->getDialect()) && op->getParentOfType<func::FuncOp>() &&
-         !isa<AddressOp, CachePlaceOp, BarrierOp, ClaimOp, RowsOp>(op);
+         !isa<AddressOp, CachePlaceOp, BarrierOp, ClaimOp, RowsOp, RowCountOp, RowCallOp, RowSizeOp,
+              ShiftOp>(op);
 }
 
 /// Integer divisions, which x86 has for single numbers only. By a constant, LLVM multiplies.

@@ -48,19 +48,94 @@ static LogicalResult lowerAddress(AddressOp op, SymbolTable &symbols) {
   return success();
 }
 
-/// The pointer in the field of attn_abi_call that is `offset` bytes from its beginning.
-static Value loadField(OpBuilder &builder, Location loc, Value callBuffer, size_t offset) {
+/// What a buffer points to.
+static Value pointerOf(OpBuilder &builder, Location loc, Value buffer) {
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, callBuffer);
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer);
   address = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), address);
-  Value call = LLVM::IntToPtrOp::create(builder, loc, pointer, address);
-  Value place = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), call,
-                                    ArrayRef<LLVM::GEPArg>{int32_t(offset)});
-  return LLVM::LoadOp::create(builder, loc, pointer, place);
+  return LLVM::IntToPtrOp::create(builder, loc, pointer, address);
 }
 
-/// call->caches[number] + at * the size of an element, as what a memref of rank 0 becomes: two
-/// pointers and an offset.
+/// What lies `offset` bytes behind a pointer.
+static Value loadAt(OpBuilder &builder, Location loc, Value pointer, size_t offset, Type type) {
+  Value place = LLVM::GEPOp::create(builder, loc, pointer.getType(), builder.getI8Type(), pointer,
+                                    ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+  return LLVM::LoadOp::create(builder, loc, type, place);
+}
+
+/// The pointer in the field of attn_abi_call that is `offset` bytes from its beginning.
+static Value loadField(OpBuilder &builder, Location loc, Value callBuffer, size_t offset) {
+  return loadAt(builder, loc, pointerOf(builder, loc, callBuffer), offset,
+                LLVM::LLVMPointerType::get(builder.getContext()));
+}
+
+/// A pointer as what a memref of rank 0 becomes: two pointers and an offset.
+static Value asBuffer(OpBuilder &builder, Location loc, Value place, Type buffer) {
+  auto type = LLVM::LLVMStructType::getLiteral(
+      builder.getContext(), {place.getType(), place.getType(), builder.getI64Type()});
+  Value descriptor = LLVM::UndefOp::create(builder, loc, type),
+        zero = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), 0);
+  for (auto [i, field] : llvm::enumerate(std::array{place, place, zero}))
+    descriptor = LLVM::InsertValueOp::create(builder, loc, descriptor, field, i);
+  return UnrealizedConversionCastOp::create(builder, loc, buffer, descriptor).getResult(0);
+}
+
+/// call->rowCount
+static void lowerRowCount(RowCountOp op) {
+  OpBuilder builder(op);
+  Value count = loadAt(builder, op.getLoc(), pointerOf(builder, op.getLoc(), op.getCall()),
+                       offsetof(attn_abi_call, rowCount), builder.getI64Type());
+  op.replaceAllUsesWith(
+      arith::IndexCastOp::create(builder, op.getLoc(), op.getType(), count).getResult());
+  op.erase();
+}
+
+/// &call->rows[row], and what stands in it.
+static void lowerRowCall(RowCallOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Type i64 = builder.getI64Type();
+  Value rows = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, rows)),
+        row = arith::IndexCastOp::create(builder, loc, i64, op.getRow()),
+        size = LLVM::ConstantOp::create(builder, loc, i64, int64_t(sizeof(attn_abi_row)));
+  Value bytes = LLVM::MulOp::create(builder, loc, row, size),
+        own = LLVM::GEPOp::create(builder, loc, rows.getType(), builder.getI8Type(), rows,
+                                  ArrayRef<LLVM::GEPArg>{bytes});
+  for (auto [result, field] : {std::pair(op.getBegin(), offsetof(attn_abi_row, begin)),
+                               {op.getPlace(), offsetof(attn_abi_row, place)},
+                               {op.getOwner(), offsetof(attn_abi_row, owner)}})
+    result.replaceAllUsesWith(arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                                         loadAt(builder, loc, own, field, i64))
+                                  .getResult());
+  op.getOwn().replaceAllUsesWith(asBuffer(builder, loc, own, op.getOwn().getType()));
+  op.erase();
+}
+
+/// call->dims[number]
+static void lowerRowSize(RowSizeOp op, const DenseMap<StringAttr, int64_t> &dims) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value all = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, dims));
+  Value size =
+      loadAt(builder, loc, all, sizeof(int64_t) * size_t(dims.lookup(op.getDimAttr().getAttr())),
+             builder.getI64Type());
+  op.replaceAllUsesWith(arith::IndexCastOp::create(builder, loc, op.getType(), size).getResult());
+  op.erase();
+}
+
+static void lowerShift(ShiftOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value from = pointerOf(builder, loc, op.getPointer()),
+        elements = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), op.getElements());
+  Value place = LLVM::GEPOp::create(builder, loc, from.getType(),
+                                    cast<MemRefType>(op.getType()).getElementType(), from,
+                                    ArrayRef<LLVM::GEPArg>{elements});
+  op.replaceAllUsesWith(asBuffer(builder, loc, place, op.getType()));
+  op.erase();
+}
+
+/// call->caches[number] + at * the size of an element.
 static void lowerCachePlace(CachePlaceOp op, const DenseMap<StringAttr, int64_t> &numbers) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -73,14 +148,7 @@ static void lowerCachePlace(CachePlaceOp op, const DenseMap<StringAttr, int64_t>
   Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), op.getAt());
   Value place = LLVM::GEPOp::create(builder, loc, cache.getType(), op.getType().getElementType(),
                                     cache, ArrayRef<LLVM::GEPArg>{at});
-  auto type = LLVM::LLVMStructType::getLiteral(
-      builder.getContext(), {place.getType(), place.getType(), builder.getI64Type()});
-  Value descriptor = LLVM::UndefOp::create(builder, loc, type),
-        zero = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), 0);
-  for (auto [i, field] : llvm::enumerate(std::array{place, place, zero}))
-    descriptor = LLVM::InsertValueOp::create(builder, loc, descriptor, field, i);
-  op.replaceAllUsesWith(
-      UnrealizedConversionCastOp::create(builder, loc, op.getType(), descriptor).getResult(0));
+  op.replaceAllUsesWith(asBuffer(builder, loc, place, op.getType()));
   op.erase();
 }
 
@@ -183,12 +251,14 @@ namespace {
 struct LowerRuntimePass : attn::impl::LowerRuntimePassBase<LowerRuntimePass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    DenseMap<StringAttr, int64_t> kernels, caches;
+    DenseMap<StringAttr, int64_t> kernels, caches, dims;
     for (CostOp cost : getOperation().getOps<CostOp>())
       kernels.try_emplace(cost.getSymNameAttr(), kernels.size());
-    for (DimOp dim : getOperation().getOps<DimOp>())
+    for (DimOp dim : getOperation().getOps<DimOp>()) {
+      dims.try_emplace(dim.getSymNameAttr(), dims.size());
       if (dim.getCache())
         caches.try_emplace(dim.getSymNameAttr(), caches.size());
+    }
     WalkResult result = getOperation().walk([&](Operation *op) {
       LogicalResult lowered = success(); // and erased
       llvm::TypeSwitch<Operation *>(op)
@@ -197,6 +267,10 @@ struct LowerRuntimePass : attn::impl::LowerRuntimePassBase<LowerRuntimePass> {
           .Case([&](BarrierOp barrier) { lowerBarrier(barrier, kernels); })
           .Case(lowerClaim)
           .Case(lowerRows)
+          .Case(lowerRowCount)
+          .Case(lowerRowCall)
+          .Case([&](RowSizeOp size) { lowerRowSize(size, dims); })
+          .Case(lowerShift)
           .Case([&](CachePlaceOp cache) { lowerCachePlace(cache, caches); });
       return WalkResult(lowered);
     });

@@ -201,7 +201,9 @@ std::vector<EntryInfo> entriesOf(ModuleOp model) {
       continue;
     EntryInfo entry;
     entry.name = function.getName().str();
-    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
+    std::optional<ApartRows> rows = ApartRows::of(function);
+    for (auto [i, whole] : llvm::enumerate(function.getArgumentTypes())) {
+      Type type = rows ? rows->packed(whole) : whole;
       entry.inputs.push_back(tensorInfo(model, type, function.getArgAttr(i, attributes::name),
                                         function.getArgAttr(i, attributes::image)));
       entry.inputs.back().sound =
@@ -212,7 +214,8 @@ std::vector<EntryInfo> entriesOf(ModuleOp model) {
       if (!function.isExternal())
         entry.inputs.back().range = inputRange(model, function.getArgument(i));
     }
-    for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    for (auto [i, whole] : llvm::enumerate(function.getResultTypes())) {
+      Type type = rows ? rows->packed(whole) : whole;
       entry.outputs.push_back(
           tensorInfo(model, type, function.getResultAttr(i, attributes::name), Attribute()));
       entry.outputs.back().state = stateOf(function.getResultAttr(i, attributes::state));
@@ -223,7 +226,10 @@ std::vector<EntryInfo> entriesOf(ModuleOp model) {
       rows.getAsInteger(10, size);
       entry.caches.push_back({use.name().str(), use.kind, axisOf(model, rows, size)});
     }
-    entry.batch = batchDim(model, function);
+    if (rows)
+      entry.rows = rows->batch.str();
+    else
+      entry.batch = batchDim(model, function);
     entries.push_back(std::move(entry));
   }
   size_t functions = entries.size();

@@ -108,6 +108,7 @@ struct EntryInfo {
   std::vector<TensorInfo> inputs, outputs;
   std::vector<CacheInfo> caches;         ///< that it takes
   std::string batch;                     ///< the dim that counts a batch (BatchDim.h), or nothing
+  std::string rows;                      ///< the dim of rows that are by themselves, or nothing
   std::optional<UnfoldInfo> unfold = {}; ///< of what has no code of its own
 };
 

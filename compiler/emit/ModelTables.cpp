@@ -211,6 +211,7 @@ Constants TableWriter::entryTable() {
                          build.i32(int64_t(entry.outputs.size())), tensors(entry.inputs),
                          tensors(entry.outputs), build.i32(int64_t(entry.caches.size())),
                          build.i32(entry.batch.empty() ? -1 : dimIndex.lookup(entry.batch)),
+                         build.i32(entry.rows.empty() ? -1 : dimIndex.lookup(entry.rows)),
                          cacheUses(entry), unfold(entry)}));
   return table;
 }

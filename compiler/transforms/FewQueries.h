@@ -6,6 +6,8 @@
 #pragma once
 
 #include "dialect/AttnDialect.h"
+#include "dialect/Attributes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <cstdint>
 
 namespace attn {
@@ -36,13 +38,20 @@ template <typename AttentionOrKernel> bool isOfProducts(AttentionOrKernel op) {
          op.getNormaliser() == Normaliser::Softmax;
 }
 
+/// Whether an attention, or its kernel, is of rows by themselves: its bits do not depend on how
+/// many queries there are.
+inline bool isOfRows(mlir::Operation *op) {
+  auto function = op->getParentOfType<mlir::func::FuncOp>();
+  return function && function->hasAttr(attributes::rows);
+}
+
 /// Whether an attention, or its kernel, has too few queries, and is of products, with nothing
 /// returned but the output. Counts are dynamic where they are known only at run time.
 template <typename AttentionOrKernel>
 bool areFewQueries(AttentionOrKernel op, int64_t queryCount,
                    int64_t most = FewQueriesShape::mostQueries) {
   return !mlir::ShapedType::isDynamic(queryCount) && queryCount <= most && isOfProducts(op) &&
-         op.getSink().empty() && op.getReturnedAttr() == nullptr;
+         op.getSink().empty() && op.getReturnedAttr() == nullptr && !isOfRows(op);
 }
 
 /// Whether an attention has more queries than so few, however its axes are divided into heads and

@@ -115,6 +115,45 @@ def FuseNormPass : Pass<"attn-fuse-norm", "mlir::func::FuncOp"> {
   let dependentDialects = ["attn::AttnDialect"];
 }
 
+def RowsApartPass : Pass<"attn-rows-apart", "mlir::ModuleOp"> {
+  let summary = "lets the rows of an entry be of different lengths";
+  let description = [{
+    The positions of all rows lie one behind the other. What computes each position by itself takes them all; what knows of positions is done row by row, by
+    a function that is called for each. What has one result for each row has a place for each.
+
+    `attn-opt -attn-rows-apart` turns
+
+    ```mlir
+    !x = tensor<?x?x8xf32, #attn.axes<"B", "T", "D">>
+    !y = tensor<?x8xf32, #attn.axes<"B", "D">>
+    attn.dim @B dyn 4
+    attn.dim @kv dyn 16 cache
+    attn.dim @T dyn 16
+    func.func @run(%x: !x) -> !y attributes {attn.caches = [{cache = @kv, rows = "T", use = "push"} ], attn.entry, attn.rows = "B"} {
+      %n = attn.norm %x <rms, eps = 1.000000e-06 : f64> over 1 : !x
+      %y = attn.slice %n axis 1 at 0 end drop : !x -> !y
+      return %y : !y
+    }
+    ```
+
+    into
+
+    ```mlir
+    func.func private @run.row(%n: tensor<?x?x8xf32, #attn.axes<"B", "T", "D">>) -> ... {
+      %y = attn.slice %n axis 1 at 0 end drop : ...
+      return %y : ...
+    }
+    func.func private @run.row.one(%n: tensor<?x1x8xf32, #attn.axes<"B", "T", "D">>) -> ...
+    func.func @run(%x: tensor<1x?x8xf32, #attn.axes<"B", "T", "D">>) -> ... {
+      %n = attn.norm %x ...
+      %y = attn.by_row @run.row single @run.row.one(%n) of "B", "T" : ...
+      return %y : ...
+    }
+    ```
+  }];
+  let dependentDialects = ["attn::AttnDialect", "mlir::func::FuncDialect"];
+}
+
 def SplitAlongPass : Pass<"attn-split-along", "mlir::ModuleOp"> {
   let summary = "makes linears of sums of products with weights of each place along axes";
   let description = [{

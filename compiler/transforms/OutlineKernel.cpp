@@ -3,6 +3,7 @@
 // A kernel inside a function to a function of its own and a call: what its buffers are made of
 // becomes arguments, and how they are made is repeated inside.
 #include "compiler/transforms/OutlineKernel.h"
+#include "dialect/Attributes.h"
 #include "dialect/Choices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -129,6 +130,8 @@ OutlinedKernel Outliner::run() {
       builder, loc, nameOf(kernel, [&](StringRef name) { return symbols.lookup(name); }),
       builder.getFunctionType(TypeRange(ValueRange(operands)), {}));
   function.setPrivate();
+  if (Attribute rows = caller->getAttr(attributes::rows))
+    function->setAttr(attributes::rows, rows);
   symbols.insert(function);
   builder.setInsertionPoint(kernel);
   auto call = func::CallOp::create(builder, loc, function, operands);

@@ -24,6 +24,11 @@ attn_status prepareCaches(attn_context &context, const attn_abi_entry &entry, co
 attn_status layOutCache(const attn_abi_model &tables, const attn_abi_cache &cache,
                         CacheMemory &memory, const int64_t *dims, Error &error);
 
+/// What cache `number` of the model has in one memory becomes what it has in another; its dims but
+/// for the positions are the same where both hold some.
+attn_status copyCache(const attn_abi_model &tables, int32_t number, CacheMemory &to,
+                      const CacheMemory &from, Error &error);
+
 /// After a call with these dims: its caches hold what they say.
 void countCached(attn_context &context, const attn_abi_entry &entry, const int64_t *dims);
 

@@ -19,6 +19,15 @@ struct StateMemory {
   bool isSet = false;
 };
 
+/// What a call is told of its rows (Rows.h): of each row in turn.
+struct RowCalls {
+  Vector<attn_abi_row> rows;
+  Vector<int64_t> dims;  ///< As many as the model has.
+  Vector<char *> caches; ///< As many as the model has.
+  Vector<char> alone;    ///< What a thread alone remembers of the kernel.
+  Vector<int64_t> load;  ///< Of each thread, what its rows read.
+};
+
 } // namespace attn
 
 /// What attn.h calls a context: a team, a workspace that only grows, caches and states, perhaps a
@@ -33,6 +42,7 @@ struct attn_context {
   attn::Vector<char *> cacheBlocks;         ///< Where those of the entry that runs lie.
   attn::Vector<attn::StateMemory *> states; ///< One per state of the model.
   attn::Vector<attn_tensor> completed;      ///< Inputs with states that the caller has left out.
+  attn::RowCalls rowCalls;                  ///< Of the entry that runs.
   attn::Profile profile{team};
   attn::Gpu *gpu = nullptr; ///< Null where entries run on the CPU.
   pid_t gpuProcess = 0;     ///< The process that put it there.

@@ -91,6 +91,21 @@ static void forFilled(const attn_abi_model &tables, const attn_abi_cache &cache,
   }
 }
 
+attn_status attn::copyCache(const attn_abi_model &tables, int32_t number, CacheMemory &to,
+                            const CacheMemory &from, Error &error) {
+  const attn_abi_cache &cache = tables.caches[number];
+  to.length = 0;
+  if (from.length == 0)
+    return ATTN_OK;
+  if (attn_status status = layOutCache(tables, cache, to, from.dims.data(), error))
+    return status;
+  forFilled(tables, cache, from.dims.data(), from.length, [&](int64_t at, int64_t bytes) {
+    memcpy(to.block.data() + at, from.block.data() + at, size_t(bytes));
+  });
+  to.length = from.length;
+  return ATTN_OK;
+}
+
 /// Whether a cache's memory depends on a dim, besides that of its positions.
 static bool dependsOn(const attn_abi_cache &cache, int32_t dim) {
   for (int32_t s = 0; s < cache.stateCount; ++s)

@@ -5,6 +5,7 @@
 #include "base/Features.h"
 #include "base/Tensor.h"
 #include "run/Buffers.h"
+#include "run/Rows.h"
 #include "run/States.h"
 #include <unistd.h>
 
@@ -99,12 +100,14 @@ static attn_status checkProcess(attn_context &context, Error &error) {
 }
 
 attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn_tensor *given,
-                           const attn_tensor *outputs, Error &error) {
+                           const attn_tensor *outputs, Error &error, const RowsOfCall *rows) {
   const attn_model &model = *context.model;
   int64_t dims[maxDims];
   if (attn_status status = resolveCall(context, entryIndex, given, outputs, dims, error))
     return status;
   const attn_abi_entry &entry = model.tables->entries[entryIndex];
+  if (attn_status status = checkRows(context, entryIndex, rows, dims, error))
+    return status;
   if (!outputs && entry.outputCount > 0)
     return error.set(ATTN_INVALID_ARGUMENT, "R0101", "entry `%s`: the outputs are a null pointer",
                      entry.name);
@@ -137,7 +140,8 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
                      !context.workspace.allocate(uint64_t(needed))))
     return error.set(ATTN_OUT_OF_MEMORY, "R0401", "no memory for a workspace of %lld bytes",
                      static_cast<long long>(needed));
-  if (attn_status status = prepareCaches(context, entry, dims, error))
+  if (attn_status status = rows ? prepareRows(context, entry, *rows, dims, error)
+                                : prepareCaches(context, entry, dims, error))
     return status;
   for (int32_t i = 0; i < entry.inputCount; ++i)
     context.inputs[size_t(i)] = inputs[i].data;
@@ -151,9 +155,11 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
            context.workspace.data(), context.team.size(), profile ? Profile::barrier : callBarrier,
            profile ? Profile::claim : callClaim,
            profile ? static_cast<void *>(profile) : &context.team, context.cacheBlocks.data(),
-           nullptr},
+           nullptr, nullptr, 0},
           profile,
           model.level->level == ATTN_LEVEL_X86_AMX};
+  if (rows)
+    describeRows(context, *rows, run.call);
   context.team.run(
       [](void *argument, int64_t thread) {
         const Run &run = *static_cast<Run *>(argument);
@@ -166,6 +172,10 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
           releaseTiles();
       },
       &run);
+  if (rows) {
+    countAdded(entry, *rows);
+    return ATTN_OK;
+  }
   countCached(context, entry, dims);
   return keepStates(context, entry, outputs, error);
 }

@@ -17,9 +17,11 @@ inline bool generates(const attn_model &model, int32_t entry) {
 attn_status inferShapes(const attn_context &context, int32_t entry, const attn_tensor *inputs,
                         attn_tensor *outputs, Error &error);
 
-/// attn_run of an entry that has code of its own.
+struct RowsOfCall;
+
+/// attn_run of an entry that has code of its own; attn_run_rows with `rows`.
 attn_status runEntry(attn_context &context, int32_t entry, const attn_tensor *inputs,
-                     const attn_tensor *outputs, Error &error);
+                     const attn_tensor *outputs, Error &error, const RowsOfCall *rows = nullptr);
 
 /// The dims of a call in this context; the shapes of inputs, and of outputs where not null, are
 /// checked.

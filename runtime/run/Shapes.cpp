@@ -162,7 +162,8 @@ attn_status attn::resolveDims(const attn_abi_model &tables, int32_t entryIndex,
     if (attn_status status = resolver.check("input", entry.inputs[i], inputs[i]))
       return status;
   }
-  for (int32_t c = 0; c < entry.cacheCount; ++c) {
+  // Rows that are by themselves each have room of their own (Rows.cpp).
+  for (int32_t c = 0; entry.rows < 0 && c < entry.cacheCount; ++c) {
     int64_t held = cached ? cached[entry.caches[c].cache] : 0;
     if (attn_status status = resolver.checkCache(entry.caches[c], held))
       return status;

@@ -272,6 +272,8 @@ Layout Formatter::head(const EntryDecl &decl) {
     return layout.add(decl.signature.name.text).add(" = ").add(expr(*decl.value));
   case EntryDecl::Body::Specialisation:
     layout.add(decl.signature.name.text).add(" = forward").add(dimArguments(decl.specialised));
+    if (decl.rows)
+      layout.add(" by " + decl.rows->text);
     for (const auto &[word, list] :
          {std::pair(" without ", &decl.without), std::pair(" only ", &decl.only)}) {
       std::vector<Element> names;

@@ -362,6 +362,7 @@ struct EntryDecl : Item {
   std::vector<Name> without;            ///< Specialisation: inputs that it lacks.
   std::vector<Name> only;               ///< Specialisation: caches that it only fills.
   std::optional<Name> last;             ///< Specialisation: `last T`.
+  std::optional<Name> rows;             ///< Specialisation: `by B`, rows by themselves.
   EntryDecl(SourceRange keyword, bool isForward)
       : Item(Kind::Entry, keyword), isForward(isForward) {}
   static bool classof(const Item *i) { return i->kind == Kind::Entry; }

@@ -330,6 +330,8 @@ static void parseSpecialisation(Parser &parser, EntryDecl &entry) {
     return;
   }
   entry.specialised = parseDimArguments(parser);
+  if (parser.acceptWord("by"))
+    entry.rows = parseName(parser, "the dim that counts the rows");
   auto names = [&](std::vector<Name> &list, llvm::StringRef what) {
     parser.parseCommas([&] {
       if (std::optional<Name> name = parseName(parser, what))

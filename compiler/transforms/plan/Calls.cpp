@@ -12,39 +12,13 @@ using namespace mlir;
 
 namespace attn::planning {
 
-/// Whether a pointer is to a table of constants.
-static bool isTable(Value pointer) {
-  auto view = pointer.getDefiningOp<memref::ReinterpretCastOp>();
-  return view && view.getSource().getDefiningOp<memref::GetGlobalOp>();
-}
-
-/// A pointer to a tensor that lies as functions take it: a copy, where it lies otherwise, which
-/// stands for it from then on. So does a table of a GPU's, which only its kernels know the place
-/// of.
-static FailureOr<Value> argument(FunctionPlan &plan, Operation *op, Value tensor) {
-  BufferView view = viewOf(plan, tensor);
-  plan.frame.use(view.base);
-  RankedTensorType type = typeOf(tensor);
-  if (view.liesLike(BufferView::dense(type, view.base, pitchOf(type))) &&
-      (plan.module.placement().passesTables || !isTable(view.base)))
-    return view.base;
-  bool isOfBlock = tensor.getParentBlock() == op->getBlock();
-  BufferView whole =
-      allocate(plan, type, isOfBlock ? lastUse(plan.places, tensor, op->getBlock()) : op);
-  if (failed(copy(plan, op, view, whole)))
-    return failure();
-  if (isOfBlock)
-    plan.places.views[tensor] = whole;
-  return whole.base;
-}
-
 /// Copies what the calls in a loop take from outside, where it lies otherwise than they take it:
 /// once, as the keys of another layer are, not for each layer.
 static LogicalResult copyInFront(FunctionPlan &plan, scf::ForOp op) {
   WalkResult done = op.walk([&](func::CallOp call) {
     for (Value value : call.getOperands())
       if (isa<RankedTensorType>(value.getType()) && value.getParentBlock() == op->getBlock() &&
-          failed(argument(plan, op, value)))
+          failed(passed(plan, op, value)))
         return WalkResult::interrupt();
     return WalkResult::advance();
   });
@@ -65,7 +39,7 @@ LogicalResult emit(FunctionPlan &plan, func::CallOp op) {
       operands.push_back(plan.scalars.lookup(value));
       continue;
     }
-    FailureOr<Value> pointer = argument(plan, op, value);
+    FailureOr<Value> pointer = passed(plan, op, value);
     if (failed(pointer))
       return failure();
     operands.push_back(*pointer);
@@ -86,7 +60,7 @@ LogicalResult emit(FunctionPlan &plan, scf::ForOp op) {
   for (auto [i, init] : llvm::enumerate(op.getInitArgs())) {
     if (!isa<RankedTensorType>(init.getType()))
       return op.emitError("expected a loop that carries tensors only");
-    FailureOr<Value> pointer = argument(plan, op, init);
+    FailureOr<Value> pointer = passed(plan, op, init);
     if (failed(pointer))
       return failure();
     Value result = op.getResult(i);

@@ -35,6 +35,8 @@ static func::FuncOp createFunction(ModulePlan &module, func::FuncOp source) {
                                      builder.getFunctionType(types, {}));
   if (source->hasAttr(attributes::entry))
     target->setAttr(attributes::entry, builder.getUnitAttr());
+  if (Attribute rows = source->getAttr(attributes::rows))
+    target->setAttr(attributes::rows, rows);
   target.setPrivate();
   target.addEntryBlock();
   return target;
@@ -83,7 +85,7 @@ static LogicalResult emitOp(FunctionPlan &plan, Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<LinearOp, NormOp, MapOp, ReduceOp, SoftmaxOp, TopkOp, LookupOp, PickOp, RotaryOp,
             AttentionOp, ConcatOp, PadOp, TableOp, PushOp, KeptOp, RouteOp, ScanOp, func::CallOp,
-            scf::ForOp>([&](auto op) { return emit(plan, op); })
+            scf::ForOp, ByRowOp>([&](auto op) { return emit(plan, op); })
       .Case<RelabelOp, SliceOp, RearrangeOp, WindowsOp>(
           [&](Operation *view) { return emitView(plan, view); })
       .Case([&](GetOp) { return success(); })

@@ -180,9 +180,11 @@ static Value scratchOf(FunctionPlan &plan, LinearOp op, Precision precision, Slo
     return Value();
   int64_t k = depthOf(op);
   int64_t floats = 0, shared = 0; // columns, and rows that are no thread's
+  // Many rows may be multiplied in another way than few, with other bits.
+  bool isAlike = plan.source->hasAttr(attributes::rows);
   if (formatOf(precision).isHalf())
     floats = panelWidth * std::min(k, TargetModel::partDepth);
-  if (formatOf(precision).takesBytes() || arePairs) {
+  if (!isAlike && (formatOf(precision).takesBytes() || arePairs)) {
     floats = std::max(floats, panelWidth * TargetModel::tileBlockRows);
     if (formatOf(precision).hasGroups()) // a part of a panel as int8
       floats += panelWidth / 4 * std::min<int64_t>(llvm::alignTo(k, 64), TargetModel::byteDepth);

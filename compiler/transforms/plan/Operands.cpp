@@ -102,4 +102,27 @@ LogicalResult copy(FunctionPlan &plan, Operation *op, BufferView from, BufferVie
   return success();
 }
 
+/// Whether a pointer is to a table of constants.
+static bool isTable(Value pointer) {
+  auto view = pointer.getDefiningOp<memref::ReinterpretCastOp>();
+  return view && view.getSource().getDefiningOp<memref::GetGlobalOp>();
+}
+
+FailureOr<Value> passed(FunctionPlan &plan, Operation *op, Value tensor) {
+  BufferView view = viewOf(plan, tensor);
+  plan.frame.use(view.base);
+  RankedTensorType type = typeOf(tensor);
+  if (view.liesLike(BufferView::dense(type, view.base, pitchOf(type))) &&
+      (plan.module.placement().passesTables || !isTable(view.base)))
+    return view.base;
+  bool isOfBlock = tensor.getParentBlock() == op->getBlock();
+  BufferView whole =
+      allocate(plan, type, isOfBlock ? lastUse(plan.places, tensor, op->getBlock()) : op);
+  if (failed(copy(plan, op, view, whole)))
+    return failure();
+  if (isOfBlock)
+    plan.places.views[tensor] = whole;
+  return whole.base;
+}
+
 } // namespace attn::planning

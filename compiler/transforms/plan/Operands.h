@@ -28,4 +28,9 @@ FailureOr<BufferView> readDense(FunctionPlan &plan, Operation *op, Value tensor)
 /// Copies element by element; `to` is one run of memory along its last axis.
 LogicalResult copy(FunctionPlan &plan, Operation *op, BufferView from, BufferView to);
 
+/// A pointer to a tensor that lies as functions take it: a copy, where it lies otherwise, which
+/// stands for it from then on. So does a table of a GPU's, which only its kernels know the place
+/// of.
+FailureOr<Value> passed(FunctionPlan &plan, Operation *op, Value tensor);
+
 } // namespace attn::planning

@@ -47,4 +47,7 @@ LogicalResult emit(FunctionPlan &plan, ScanOp op);
 LogicalResult emit(FunctionPlan &plan, func::CallOp op);
 LogicalResult emit(FunctionPlan &plan, mlir::scf::ForOp op);
 
+/// Plans a function of each row (ByRow.cpp).
+LogicalResult emit(FunctionPlan &plan, ByRowOp op);
+
 } // namespace attn::planning

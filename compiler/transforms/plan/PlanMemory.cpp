@@ -14,6 +14,7 @@
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/plan/Function.h"
 #include "dialect/Attributes.h"
+#include "dialect/Caches.h"
 
 namespace attn {
 #define GEN_PASS_DEF_PLANMEMORYPASS
@@ -53,8 +54,19 @@ struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
   LogicalResult plan(func::FuncOp function, ModulePlan &modulePlan, DenseSet<Operation *> &done) {
     if (!done.insert(function).second)
       return success();
-    auto result = function.walk([&](func::CallOp call) {
-      return WalkResult(plan(sources.lookup(call.getCallee()), modulePlan, done));
+    auto result = function.walk([&](Operation *op) {
+      bool isPlanned = true;
+      auto add = [&](StringRef callee) {
+        isPlanned &= succeeded(plan(sources.lookup(callee), modulePlan, done));
+      };
+      if (auto call = dyn_cast<func::CallOp>(op))
+        add(call.getCallee());
+      if (auto rows = dyn_cast<ByRowOp>(op)) {
+        add(rows.getCallee());
+        if (rows.getSingle())
+          add(*rows.getSingle());
+      }
+      return isPlanned ? WalkResult::advance() : WalkResult::interrupt();
     });
     if (result.wasInterrupted() || failed(planFunction(modulePlan, function)))
       return failure();

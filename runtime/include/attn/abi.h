@@ -27,7 +27,7 @@ enum {
 
 /* The layout of these tables. An artifact holds a value for each setting, so one more row of
  * settings.def is another version, too. */
-#define ATTN_ABI_VERSION (26 * 100 + ATTN_SETTING_COUNT)
+#define ATTN_ABI_VERSION (27 * 100 + ATTN_SETTING_COUNT)
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -148,7 +148,7 @@ typedef struct {
 
 /* What generated code gets on every call; each thread of the team calls the same function with its
  * own index. */
-typedef struct {
+typedef struct attn_abi_call {
   void *const *inputs;
   void *const *outputs;
   const int64_t *dims; /* one per attn_abi_model.dims, static ones included */
@@ -170,7 +170,20 @@ typedef struct {
    * its arguments, pointers and sizes; then come for each of its tensor maps the pointer, `rank`
    * sizes in elements and `rank` - 1 strides in bytes, innermost first. */
   void (*launch)(void *team, int64_t kernel, const int64_t *arguments, int64_t count);
+  /* Of an entry whose rows are by themselves (attn_abi_entry.rows). */
+  const struct attn_abi_row *rows;
+  int64_t rowCount;
 } attn_abi_call;
+
+/* A row of such a call, as a call of its own: with its caches and dims, among which the batch is 1,
+ * the positions are those that it adds, and a cache's are those that it holds then. */
+typedef struct attn_abi_row {
+  attn_abi_call call;
+  int64_t begin; /* where its positions begin among those of all rows */
+  int64_t place; /* among the rows */
+  int64_t owner; /* the thread that computes it alone, its call being that of one thread; -1: all
+                  * threads do together. Only rows that add one position have an owner */
+} attn_abi_row;
 
 /* Runs an entry's share of thread `thread`; every thread of the team calls it. */
 typedef void (*attn_abi_entry_fn)(const attn_abi_call *call, int64_t thread);
@@ -366,6 +379,7 @@ typedef struct {
   const attn_abi_tensor *inputs, *outputs;
   int32_t cacheCount;
   int32_t batch; /* the dim that counts a batch (attn_model_batch_dim), or -1 */
+  int32_t rows;  /* the dim that counts rows which are by themselves, or -1 */
   const attn_abi_cache_use *caches;
   const attn_abi_unfold *unfold; /* null: levels have code for it, at its index */
 } attn_abi_entry;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The C API by ctypes: the structs and prototypes of attn/attn.h, attn/caches.h, attn/text.h and attn/compiler.h, and how a library is loaded.
+"""The C API by ctypes: the structs and prototypes of attn/attn.h, attn/caches.h, attn/rows.h, attn/text.h and attn/compiler.h, and how a library is loaded.
 
 test/python/layouts.test compares all of this with the headers."""
 from __future__ import annotations
@@ -134,6 +134,14 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "attn_context_load": (c_int32, c_void_p, c_char_p, c_size_t, _message),
     "attn_cache_length": (c_int64, c_void_p, c_int32),
     "attn_cache_truncate": (c_int32, c_void_p, c_int32, c_int64, _message),
+    "attn_model_rows_dim": (c_int32, c_void_p, c_int32),
+    "attn_row_create": (c_int32, c_void_p, _out, _message),
+    "attn_row_destroy": (None, c_void_p),
+    "attn_row_length": (c_int64, c_void_p, c_int32),
+    "attn_row_truncate": (c_int32, c_void_p, c_int32, c_int64, _message),
+    "attn_row_copy": (c_int32, c_void_p, c_void_p, _message),
+    "attn_run_rows": (c_int32, c_void_p, c_int32, POINTER(c_void_p), POINTER(c_int64), c_int64, POINTER(Tensor), POINTER(Tensor),
+                      _message),
     "attn_infer_shapes": (c_int32, c_void_p, c_int32, POINTER(Tensor), POINTER(Tensor), _message),
     # Of each call: ctypes passes what it is given without looking at types, which takes less time.
     "attn_run": (c_int32,),

@@ -12,6 +12,7 @@ from ._library import FILE_LABELS, CacheInfo, Handle, Library, NamedTensor, Tens
 from .context import Context
 from .entry import ContextState, Entry, read_info
 from .errors import ArgumentError, FileError, InputError, WeightsError
+from .rows import Row, RowEntry
 from .tensors import view_of_weight
 
 Weights = Union[None, str, "os.PathLike[str]", bytes, Mapping[str, Any]]
@@ -36,7 +37,10 @@ def _open(path: str) -> Library:
 
 def _make_entries(model: Handle, rows: Sequence[tuple[str, Any, Any]], state: ContextState) -> dict[str, Entry]:
     """The entries of a model in one of its contexts."""
-    return {name: Entry(state, model.pointer or 0, number, name, inputs, outputs) for number, (name, inputs, outputs) in enumerate(rows)}
+    def kind(number: int) -> type[Entry]:
+        return Entry if model.library.attn_model_rows_dim(model.pointer, number) < 0 else RowEntry
+    return {name: kind(number)(state, model.pointer or 0, number, name, inputs, outputs)
+            for number, (name, inputs, outputs) in enumerate(rows)}
 
 
 class Model(Context):
@@ -130,6 +134,10 @@ class Model(Context):
             view.fill(tensor.tensor)
             views.append(view)  # held until the call has returned
         self._library.call("attn_model_bind_tensors", self._model.pointer, tensors, len(weights))
+
+    def row(self) -> Row:
+        """A sequence for the entries whose rows are by themselves: `model.step([row], [[1, 2, 3]])`."""
+        return Row(self._model)
 
     def close(self) -> None:
         """Gives the memory back now, that of the weights when the last context is closed, too."""

@@ -108,10 +108,10 @@ inline const attn_abi_state states[] = {{{"state", ATTN_F32, 1, heldAxes, 0, nul
 inline const attn_abi_cache cacheTables[] = {{"numbers", 1, 1, states}};
 inline const attn_abi_cache_use pushes[] = {{0, ATTN_CACHE_PUSH, oneAxis[0]}};
 inline const attn_abi_entry entries[] = {
-    {"box", 1, 1, x, y, 0, -1, nullptr, nullptr},
-    {"weights", 0, 1, nullptr, packedOut, 0, -1, nullptr, nullptr},
-    {"look", 1, 1, ids, copies, 0, -1, nullptr, nullptr},
-    {"push", 1, 1, number, held, 1, -1, pushes, nullptr}};
+    {"box", 1, 1, x, y, 0, -1, -1, nullptr, nullptr},
+    {"weights", 0, 1, nullptr, packedOut, 0, -1, -1, nullptr, nullptr},
+    {"look", 1, 1, ids, copies, 0, -1, -1, nullptr, nullptr},
+    {"push", 1, 1, number, held, 1, -1, -1, pushes, nullptr}};
 
 inline const int64_t tailShape[] = {tailWords};
 inline const attn_abi_parameter parameters[] = {{"w", ATTN_F32, 0, 1, 0, tailShape, "hand:2:1"}};

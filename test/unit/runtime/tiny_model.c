@@ -65,8 +65,8 @@ static const attn_abi_axis logitAxes[] = {{"B", 0, 1, 0}, {"K", 2, 1, 0}};
 static const attn_abi_tensor xInput[] = {{"x", ATTN_F32, 2, xAxes, 0, 0, 0}};
 static const attn_abi_tensor imageInput[] = {{"image", ATTN_F32, 4, imageAxes, 0, 0, 0}};
 static const attn_abi_tensor logits[] = {{"logits", ATTN_F32, 2, logitAxes, 0, 0, 0}};
-static const attn_abi_entry entries[] = {{"run", 1, 1, xInput, logits, 0, 0, 0, 0},
-                                         {"see", 1, 1, imageInput, logits, 0, 0, 0, 0}};
+static const attn_abi_entry entries[] = {{"run", 1, 1, xInput, logits, 0, 0, -1, 0, 0},
+                                         {"see", 1, 1, imageInput, logits, 0, 0, -1, 0, 0}};
 static const attn_abi_image images[] = {{1, 0, 3, 2, 1, ATTN_FILTER_BILINEAR, {0.5f}, {0.25f}}};
 
 static const int64_t shapeW[] = {D, D}, shapeB[] = {D}, shapeV[] = {K, D};

@@ -133,11 +133,44 @@ static bool bindEntryDims(Sema &sema, const EntryDecl &entry, const Signature &s
   return fine;
 }
 
+/// Whether the rows of an entry `by B` can be by themselves: they are counted by a dim known when
+/// running, and a call adds as many positions to each as it likes.
+static bool checkRows(Sema &sema, const EntryDecl &entry, const Signature &signature) {
+  if (!entry.rows)
+    return true;
+  auto error = [&](SourceRange place, const llvm::Twine &what) -> Diagnostic & {
+    return sema.report.error(DiagCode::EntryDim, place, what);
+  };
+  Decl *decl = sema.names.modelScope.find(entry.rows->text);
+  if (!decl || decl->kind != Decl::Kind::Dim || decl->size.isStatic()) {
+    Diagnostic &diagnostic = error(
+        entry.rows->range, "`" + entry.rows->text + "` is no dim that is known only when running");
+    diagnostic.help("declare how many rows there are at most: `dyn " + entry.rows->text +
+                    " <= 32`");
+    return false;
+  }
+  decl->used = true;
+  if (!sema.entry.counter || !entry.specialised.empty()) {
+    error(entry.rows->range, "rows are by themselves where a call adds positions to a cache, as "
+                             "many to each row as it likes")
+        .at(signature.range, "declared here");
+    return false;
+  }
+  for (const Parameter &parameter : signature.parameters)
+    if (Decl *state = sema.names.modelScope.find(parameter.name.text);
+        state && state->kind == Decl::Kind::State) {
+      error(entry.rows->range, "rows with states are not supported yet")
+          .at(parameter.name.range, "a state");
+      return false;
+    }
+  return true;
+}
+
 /// Reads the types of parameters and results into `entryParameters` and `entryResults`.
 static bool readSignature(Sema &sema, const EntryDecl &entry, const Signature &signature,
                           Scope &inside) {
   bool fine = checkLength(sema.report, signature) && findEntryCaches(sema, signature) &&
-              bindEntryDims(sema, entry, signature, inside);
+              checkRows(sema, entry, signature) && bindEntryDims(sema, entry, signature, inside);
   sema.entry.inputs.clear(), sema.entry.outputs.clear(), sema.entry.parameters.clear(),
       sema.entry.results.clear();
   if (!fine)
@@ -189,6 +222,8 @@ static void nameEntry(Sema &sema, const EntryDecl &entry, const Signature &signa
                       mlir::func::FuncOp function) {
   const std::string &own = entry.signature.name.text;
   function->setAttr(attributes::entry, sema.builder.getUnitAttr());
+  if (entry.rows)
+    function->setAttr(attributes::rows, sema.builder.getStringAttr(entry.rows->text));
   unsigned input = 0;
   for (const Parameter &parameter : signature.parameters)
     if (!parameter.type.isCache())
