@@ -9,6 +9,8 @@ using namespace mlir;
 using namespace attn;
 
 bool attn::hasManyQueries(AttentionOp op) {
+  if (isOfRows(op))
+    return true;
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   for (int64_t d = 0; d + 1 < query.getRank(); ++d)
     if (StringAttr name = axesOf(query)[d];

@@ -55,7 +55,7 @@ bool areFewQueries(AttentionOrKernel op, int64_t queryCount,
 }
 
 /// Whether an attention has more queries than so few, however its axes are divided into heads and
-/// rows.
+/// rows; of rows by themselves, it is as if.
 bool hasManyQueries(AttentionOp op);
 
 /// How far keys are divided: until there are so many units of work, or parts of a head, or parts

@@ -122,7 +122,7 @@ static attn_status resolveFirst(const attn_context &context, int32_t entry,
                                 const attn_tensor *outputs, int64_t *dims, Error &error) {
   if (numbers.continues)
     return resolveCall(context, entry, inputs, outputs, dims, error);
-  return resolveDims(*context.model->tables, entry, inputs, outputs, nullptr, dims, error);
+  return resolveDims(*context.model->tables, entry, inputs, outputs, nullptr, 0, dims, error);
 }
 
 attn_status Generation::checkRoom() {

@@ -34,10 +34,12 @@ namespace attn {
 /// Sets `dims` (one per dim of the model) from the inputs' sizes, checking dtype, rank and size of
 /// every input. Dims that no input tells are taken from `outputs` where not null, else they are at
 /// their bound; `cached` gives the positions that each cache of the model holds before the call,
-/// null where all are empty. Data pointers are not looked at.
+/// null where all are empty. `rows`: how many there are that are by themselves, and say what caches
+/// hold (Rows.h); 0 where the context's caches hold the one row that an entry of such has then.
+/// Data pointers are not looked at.
 attn_status resolveDims(const attn_abi_model &tables, int32_t entry, const attn_tensor *inputs,
-                        const attn_tensor *outputs, const int64_t *cached, int64_t *dims,
-                        Error &error);
+                        const attn_tensor *outputs, const int64_t *cached, int64_t rows,
+                        int64_t *dims, Error &error);
 
 /// Binds what a model computes itself and no checkpoint holds.
 attn_status bindNothing(attn_model &model, Error &error);

@@ -96,6 +96,12 @@ extern "C" attn_status attn_row_copy(attn_row *to, const attn_row *from, char **
   return error.report(message);
 }
 
+/// What a row of a call has in its caches.
+static const Vector<CacheMemory *> &cachesOf(const attn_context &context, const RowsOfCall &rows,
+                                             int64_t number) {
+  return rows.rows ? rows.rows[number]->caches : context.caches;
+}
+
 //===-- calls -------------------------------------------------------------------------------===//
 
 /// Whether a row can take what a call adds to it.
@@ -140,54 +146,41 @@ static int32_t positionsOf(const attn_abi_entry &entry) {
   return -1;
 }
 
-attn_status attn::checkRows(const attn_context &context, int32_t number, const RowsOfCall *rows,
+attn_status attn::checkRows(const attn_context &context, int32_t number, const RowsOfCall &rows,
                             int64_t *dims, Error &error) {
   const attn_model &model = *context.model;
   const attn_abi_entry &entry = model.tables->entries[number];
-  if (entry.rows < 0 && !rows)
-    return ATTN_OK;
-  if (entry.rows < 0 || !rows) {
-    error.set(ATTN_INVALID_ARGUMENT, "R0101",
-              rows ? "entry `%s` takes no rows" : "entry `%s` takes rows", entry.name);
-    error.help(rows ? "call attn_run" : "call attn_run_rows (attn/rows.h)");
+  if (entry.rows < 0) {
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "entry `%s` takes no rows", entry.name);
+    error.help("call attn_run, or an entry `by` a dim (attn_model_rows_dim)");
     return error.status;
   }
   if (context.gpu)
     return error.set(ATTN_INVALID_ARGUMENT, "R0101",
                      "entry `%s`: entries whose rows are by themselves run on CPUs alone",
                      entry.name);
+  if (!rows.rows)
+    return ATTN_OK;
   const attn_abi_dim &dim = model.tables->dims[entry.rows];
-  if (rows->count < 1 || rows->count > dim.value)
+  if (rows.count > dim.value)
     return error.set(ATTN_BAD_INPUT, "R0203", "entry `%s` gets %lld rows, expected 1 to %lld",
-                     entry.name, static_cast<long long>(rows->count),
+                     entry.name, static_cast<long long>(rows.count),
                      static_cast<long long>(dim.value));
   int64_t all = 0, added = dims[positionsOf(entry)];
-  for (int64_t r = 0; r < rows->count; ++r) {
-    if (attn_status status = checkRow(model, entry, *rows, r, error))
+  for (int64_t r = 0; r < rows.count; ++r) {
+    if (attn_status status = checkRow(model, entry, rows, r, error))
       return status;
-    all += rows->counts[r];
+    all += rows.counts[r];
   }
   if (all != added)
     return error.set(ATTN_BAD_INPUT, "R0204",
                      "the inputs of entry `%s` have %lld positions, and its rows %lld", entry.name,
                      static_cast<long long>(added), static_cast<long long>(all));
-  bool isTold = false; // how many rows there are, by a tensor with a place for each
-  for (int32_t i = 0; i < entry.inputCount + entry.outputCount; ++i) {
-    const attn_abi_tensor &tensor =
-        i < entry.inputCount ? entry.inputs[i] : entry.outputs[i - entry.inputCount];
-    for (int32_t a = 0; a < tensor.rank; ++a)
-      isTold |= tensor.axes[a].dim == entry.rows;
-  }
-  if (isTold && dims[entry.rows] != rows->count)
-    return error.set(ATTN_BAD_INPUT, "R0204", "entry `%s` gets tensors for %lld rows, and %lld",
-                     entry.name, static_cast<long long>(dims[entry.rows]),
-                     static_cast<long long>(rows->count));
-  dims[entry.rows] = rows->count;
   for (int32_t c = 0; c < entry.cacheCount; ++c) {
     int32_t cache = entry.caches[c].cache;
     int64_t most = 0;
-    for (int64_t r = 0; r < rows->count; ++r) {
-      int64_t own = rows->rows[r]->caches[size_t(cache)]->length + rows->counts[r];
+    for (int64_t r = 0; r < rows.count; ++r) {
+      int64_t own = rows.rows[r]->caches[size_t(cache)]->length + rows.counts[r];
       most = own > most ? own : most;
     }
     dims[model.tables->caches[cache].dim] = most;
@@ -210,13 +203,14 @@ attn_status attn::prepareRows(attn_context &context, const attn_abi_entry &entry
     int64_t *own = told.dims.data() + r * dimCount;
     memcpy(own, dims, dimCount * sizeof(int64_t));
     own[entry.rows] = 1;
-    own[positions] = rows.counts[r];
+    if (rows.rows)
+      own[positions] = rows.counts[r];
     for (size_t c = 0; c < cacheCount; ++c)
       told.caches[r * cacheCount + c] = nullptr;
     for (int32_t c = 0; c < entry.cacheCount; ++c) {
       int32_t number = entry.caches[c].cache;
-      CacheMemory &memory = *rows.rows[r]->caches[size_t(number)];
-      own[tables.caches[number].dim] = memory.length + rows.counts[r];
+      CacheMemory &memory = *cachesOf(context, rows, int64_t(r))[size_t(number)];
+      own[tables.caches[number].dim] = memory.length + own[positions];
       if (memory.length == 0)
         if (attn_status status = layOutCache(tables, tables.caches[number], memory, own, error))
           return status;
@@ -235,40 +229,35 @@ static int64_t claimAlone(void *team, int64_t, int64_t) {
 
 static void passAlone(void *, int64_t, int64_t) {}
 
-// Rows of one position have an owner each: who has least to do so far, by the positions that are
-// read. One that is longer than a thread's share is computed by all.
-void attn::describeRows(attn_context &context, const RowsOfCall &rows, attn_abi_call &call) {
-  const attn_abi_model &tables = *context.model->tables;
+/// Who computes the rows of one position: who has least to do so far, by the positions that are
+/// read. A row that is longer than a thread's share is computed by all.
+static void giveOwners(attn_context &context, const RowsOfCall &rows) {
   RowCalls &told = context.rowCalls;
-  size_t threads = size_t(context.team.size());
+  size_t threads = told.load.size(), dimCount = size_t(context.model->tables->dimCount);
   constexpr int64_t fixedCost = 64; // of a row, in positions
   constexpr int64_t longRow = 2048; // from which on it is worth while to wait for each other
+  int64_t all = 0;
   auto costOf = [&](int64_t r) {
     int64_t most = 0;
-    for (const CacheMemory *cache : rows.rows[r]->caches)
+    for (CacheMemory *cache : cachesOf(context, rows, r))
       most = cache->length > most ? cache->length : most;
     return most + fixedCost;
   };
-  int64_t all = 0;
+  auto isSingle = [&](int64_t r) { return rows.rows && rows.counts[r] == 1; };
   for (int64_t r = 0; r < rows.count; ++r)
-    all += rows.counts[r] == 1 ? costOf(r) : 0;
+    all += isSingle(r) ? costOf(r) : 0;
   for (int64_t &load : told.load)
     load = 0;
-  int64_t begin = 0;
   for (int64_t r = 0; r < rows.count; ++r) {
-    attn_abi_row &row = told.rows[size_t(r)];
-    row = {call, begin, r, -1};
-    row.call.dims = told.dims.data() + size_t(r) * size_t(tables.dimCount);
-    row.call.caches = told.caches.data() + size_t(r) * size_t(tables.cacheCount);
-    begin += rows.counts[r];
     int64_t cost = costOf(r);
     bool isLong = threads > 1 && cost > longRow && cost > all / int64_t(threads);
-    if (rows.counts[r] > 1 || isLong)
+    if (!isSingle(r) || isLong)
       continue;
     size_t owner = 0;
     for (size_t t = 1; t < threads; ++t)
       owner = told.load[t] < told.load[owner] ? t : owner;
     told.load[owner] += cost;
+    attn_abi_row &row = told.rows[size_t(r)];
     row.owner = int64_t(owner);
     told.alone[size_t(r)] = 0;
     row.call.threads = 1;
@@ -276,14 +265,32 @@ void attn::describeRows(attn_context &context, const RowsOfCall &rows, attn_abi_
     row.call.claim = claimAlone;
     row.call.barrier = passAlone;
   }
+}
+
+void attn::describeRows(attn_context &context, const RowsOfCall &rows, attn_abi_call &call) {
+  const attn_abi_model &tables = *context.model->tables;
+  RowCalls &told = context.rowCalls;
+  int64_t begin = 0;
+  for (int64_t r = 0; r < rows.count; ++r) {
+    attn_abi_row &row = told.rows[size_t(r)];
+    row = {call, begin, r, -1};
+    row.call.dims = told.dims.data() + size_t(r) * size_t(tables.dimCount);
+    row.call.caches = told.caches.data() + size_t(r) * size_t(tables.cacheCount);
+    begin += rows.rows ? rows.counts[r] : 0;
+  }
+  giveOwners(context, rows);
   call.rows = told.rows.data();
   call.rowCount = rows.count;
 }
 
-void attn::countAdded(const attn_abi_entry &entry, const RowsOfCall &rows) {
+void attn::countAdded(attn_context &context, const attn_abi_entry &entry, const RowsOfCall &rows) {
+  const attn_abi_model &tables = *context.model->tables;
   for (int64_t r = 0; r < rows.count; ++r)
-    for (int32_t c = 0; c < entry.cacheCount; ++c)
-      rows.rows[r]->caches[size_t(entry.caches[c].cache)]->length += rows.counts[r];
+    for (int32_t c = 0; c < entry.cacheCount; ++c) {
+      int32_t cache = entry.caches[c].cache;
+      const int64_t *own = context.rowCalls.rows[size_t(r)].call.dims;
+      cachesOf(context, rows, r)[size_t(cache)]->length = own[tables.caches[cache].dim];
+    }
 }
 
 extern "C" attn_status attn_run_rows(attn_context *context, int32_t entry, attn_row *const *rows,
@@ -294,6 +301,9 @@ extern "C" attn_status attn_run_rows(attn_context *context, int32_t entry, attn_
   RowsOfCall call{rows, counts, count};
   if (!context || !rows || !counts)
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_run_rows: null pointer");
+  else if (count < 1)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_run_rows: %lld rows, expected 1 or more",
+              static_cast<long long>(count));
   else
     runEntry(*context, entry, inputs, outputs, error, &call);
   return error.report(message);

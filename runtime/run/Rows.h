@@ -18,14 +18,14 @@ namespace attn {
 
 /// The rows of a call, and how many positions it adds to each.
 struct RowsOfCall {
-  attn_row *const *rows;
+  attn_row *const *rows; ///< Null: the context's caches hold the one row, which gets all positions.
   const int64_t *counts;
   int64_t count;
 };
 
-/// Whether an entry takes rows, and these; sets the dims that the entry is called with: as many
-/// rows, and positions in caches as the longest of them has. `rows`: null where there are none.
-attn_status checkRows(const attn_context &context, int32_t entry, const RowsOfCall *rows,
+/// Whether an entry takes these rows; sets the dims that count positions in caches to those of the
+/// longest row.
+attn_status checkRows(const attn_context &context, int32_t entry, const RowsOfCall &rows,
                       int64_t *dims, Error &error);
 
 /// Makes room in the rows for what a call with these dims adds, and in the context for what it is
@@ -38,6 +38,6 @@ attn_status prepareRows(attn_context &context, const attn_abi_entry &entry, cons
 void describeRows(attn_context &context, const RowsOfCall &rows, attn_abi_call &call);
 
 /// After a call: its rows hold what it has added.
-void countAdded(const attn_abi_entry &entry, const RowsOfCall &rows);
+void countAdded(attn_context &context, const attn_abi_entry &entry, const RowsOfCall &rows);
 
 } // namespace attn

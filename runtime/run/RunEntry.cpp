@@ -12,11 +12,12 @@
 using namespace attn;
 
 attn_status attn::resolveCall(const attn_context &context, int32_t entry, const attn_tensor *inputs,
-                              const attn_tensor *outputs, int64_t *dims, Error &error) {
+                              const attn_tensor *outputs, int64_t *dims, Error &error,
+                              int64_t rows) {
   int64_t cached[maxDims]; // a cache is a dim, too
   for (size_t c = 0; c < context.caches.size(); ++c)
     cached[c] = context.caches[c]->length;
-  return resolveDims(*context.model->tables, entry, inputs, outputs, cached, dims, error);
+  return resolveDims(*context.model->tables, entry, inputs, outputs, cached, rows, dims, error);
 }
 
 attn_status attn::inferShapes(const attn_context &context, int32_t entry, const attn_tensor *inputs,
@@ -103,10 +104,14 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
                            const attn_tensor *outputs, Error &error, const RowsOfCall *rows) {
   const attn_model &model = *context.model;
   int64_t dims[maxDims];
-  if (attn_status status = resolveCall(context, entryIndex, given, outputs, dims, error))
+  if (attn_status status =
+          resolveCall(context, entryIndex, given, outputs, dims, error, rows ? rows->count : 0))
     return status;
   const attn_abi_entry &entry = model.tables->entries[entryIndex];
-  if (attn_status status = checkRows(context, entryIndex, rows, dims, error))
+  const RowsOfCall own{nullptr, nullptr, 1};
+  if (entry.rows >= 0 && !rows)
+    rows = &own;
+  if (attn_status status = rows ? checkRows(context, entryIndex, *rows, dims, error) : ATTN_OK)
     return status;
   if (!outputs && entry.outputCount > 0)
     return error.set(ATTN_INVALID_ARGUMENT, "R0101", "entry `%s`: the outputs are a null pointer",
@@ -140,8 +145,10 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
                      !context.workspace.allocate(uint64_t(needed))))
     return error.set(ATTN_OUT_OF_MEMORY, "R0401", "no memory for a workspace of %lld bytes",
                      static_cast<long long>(needed));
-  if (attn_status status = rows ? prepareRows(context, entry, *rows, dims, error)
-                                : prepareCaches(context, entry, dims, error))
+  if (attn_status status =
+          !rows || rows == &own ? prepareCaches(context, entry, dims, error) : ATTN_OK)
+    return status;
+  if (attn_status status = rows ? prepareRows(context, entry, *rows, dims, error) : ATTN_OK)
     return status;
   for (int32_t i = 0; i < entry.inputCount; ++i)
     context.inputs[size_t(i)] = inputs[i].data;
@@ -173,7 +180,7 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
       },
       &run);
   if (rows) {
-    countAdded(entry, *rows);
+    countAdded(context, entry, *rows);
     return ATTN_OK;
   }
   countCached(context, entry, dims);

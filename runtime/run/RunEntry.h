@@ -23,9 +23,9 @@ struct RowsOfCall;
 attn_status runEntry(attn_context &context, int32_t entry, const attn_tensor *inputs,
                      const attn_tensor *outputs, Error &error, const RowsOfCall *rows = nullptr);
 
-/// The dims of a call in this context; the shapes of inputs, and of outputs where not null, are
-/// checked.
+/// The dims of a call in this context, of so many rows by themselves; the shapes of inputs, and of
+/// outputs where not null, are checked.
 attn_status resolveCall(const attn_context &context, int32_t entry, const attn_tensor *inputs,
-                        const attn_tensor *outputs, int64_t *dims, Error &error);
+                        const attn_tensor *outputs, int64_t *dims, Error &error, int64_t rows = 0);
 
 } // namespace attn

@@ -145,7 +145,7 @@ attn_status Resolver::checkCache(const attn_abi_cache_use &use, int64_t cached) 
 
 attn_status attn::resolveDims(const attn_abi_model &tables, int32_t entryIndex,
                               const attn_tensor *inputs, const attn_tensor *outputs,
-                              const int64_t *cached, int64_t *dims, Error &error) {
+                              const int64_t *cached, int64_t rows, int64_t *dims, Error &error) {
   if (entryIndex < 0 || entryIndex >= tables.entryCount)
     return error.set(ATTN_INVALID_ARGUMENT, "R0102", "model `%s` has %d entries, there is no %d",
                      tables.name, int(tables.entryCount), int(entryIndex));
@@ -156,14 +156,17 @@ attn_status attn::resolveDims(const attn_abi_model &tables, int32_t entryIndex,
   for (int32_t d = 0; d < tables.dimCount; ++d)
     dims[d] = tables.dims[d].value;
   Resolver resolver{tables, entry, dims, error, {}};
+  if (entry.rows >= 0) {
+    dims[entry.rows] = rows > 0 ? rows : 1;
+    resolver.sources[entry.rows] = "rows";
+  }
   for (int32_t i = 0; i < entry.inputCount; ++i) {
     if (entry.inputs[i].state && !inputs[i].data) // the others say how large it is
       continue;
     if (attn_status status = resolver.check("input", entry.inputs[i], inputs[i]))
       return status;
   }
-  // Rows that are by themselves each have room of their own (Rows.cpp).
-  for (int32_t c = 0; entry.rows < 0 && c < entry.cacheCount; ++c) {
+  for (int32_t c = 0; rows == 0 && c < entry.cacheCount; ++c) {
     int64_t held = cached ? cached[entry.caches[c].cache] : 0;
     if (attn_status status = resolver.checkCache(entry.caches[c], held))
       return status;
