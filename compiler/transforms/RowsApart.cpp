@@ -68,12 +68,11 @@ static bool isPointwise(const ApartRows &rows, Operation *op) {
       .Default([](Operation *) { return false; });
 }
 
-/// What moves and changes single elements: it stands where its operands are made.
+/// What moves and changes single elements: it stands where its operands are made, or where all that
+/// it makes is read.
 static bool isCheap(Operation *op) {
   return isa<MapOp, RotaryOp, RelabelOp, RearrangeOp, SliceOp>(op);
 }
-
-static bool isView(Operation *op) { return isa<RelabelOp, RearrangeOp, SliceOp>(op); }
 
 /// Whether an op is of no row: each function has it for itself.
 static bool isShared(const ApartRows &rows, Operation *op) {
@@ -137,9 +136,9 @@ void Division::findRows() {
   for (Operation &op : block.without_terminator())
     if (isOfRows(&op))
       ofRows.insert(&op);
-  // Views of what rows read stand in their function, which reads them where they lie.
+  // What is made for rows alone stands in their function: views, which are read where they lie.
   for (Operation &op : llvm::reverse(block.without_terminator()))
-    if (isView(&op) && !op.use_empty() &&
+    if (isCheap(&op) && !op.use_empty() &&
         llvm::all_of(op.getUsers(), [&](Operation *user) { return ofRows.contains(user); }))
       ofRows.insert(&op);
 }

@@ -169,6 +169,12 @@ std::optional<CacheUse> CacheUses::useOf(const BuiltEntry &built, Decl &cache,
                             "` and `" + own.name + "`");
     rows = own;
   }
+  if (built.entry->rows && cache.isOnce && !cache.firstFilled.empty())
+    sema.report
+        .error(DiagCode::EntryDim, built.entry->rows->range,
+               "rows are by themselves where caches are pushed to alone, but `" + cache.name +
+                   "` is filled at once")
+        .at(cache.firstFilled, "filled here");
   bool isCounted = built.counter == &cache && !cache.isOnce && built.entry->only.empty();
   CacheUse::Kind kind = CacheUse::Kind::Read;
   if (!pushed.empty() || isCounted) {
