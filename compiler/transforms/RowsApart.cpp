@@ -223,46 +223,54 @@ struct RowsApartPass : attn::impl::RowsApartPassBase<RowsApartPass> {
     return verifyPacked(function, rows);
   }
 
-  /// Makes a function of some ops of a block, and an attn.by_row of the last one's place.
-  static void outline(func::FuncOp function, ArrayRef<Operation *> ops, const ApartRows &rows,
-                      SymbolTable &symbols, size_t number) {
-    OpBuilder builder(ops.back()->getNextNode());
-    llvm::SetVector<Value> inputs;
-    llvm::SetVector<Operation *> shared;
-    DenseSet<Operation *> own(ops.begin(), ops.end());
+  /// Whether an op is one of `ops`, or within it.
+  static bool isWithin(ArrayRef<Operation *> ops, Operation *op) {
+    return llvm::any_of(ops, [&](Operation *own) { return own->isAncestor(op); });
+  }
+
+  /// What some ops of a block take from outside, and what of it each function has for itself.
+  static void findInputs(ArrayRef<Operation *> ops, const ApartRows &rows,
+                         llvm::SetVector<Value> &inputs, llvm::SetVector<Operation *> &shared) {
+    auto add = [&](Value operand) {
+      Operation *made = operand.getDefiningOp();
+      Operation *place = made ? made : cast<BlockArgument>(operand).getOwner()->getParentOp();
+      if (isWithin(ops, place))
+        return;
+      if (!made || !isShared(rows, made)) {
+        inputs.insert(operand);
+        return;
+      }
+      inputs.insert(made->operand_begin(), made->operand_end()); // the number of a layer
+      shared.insert(made);
+    };
     for (Operation *op : ops)
-      op->walk([&](Operation *inner) {
-        for (Value operand : inner->getOperands()) {
-          Operation *made = operand.getDefiningOp();
-          if (made && llvm::any_of(ops, [&](Operation *other) { return other->isAncestor(made); }))
-            continue;
-          if (auto argument = dyn_cast<BlockArgument>(operand);
-              argument && op->isAncestor(argument.getOwner()->getParentOp()))
-            continue;
-          if (!made || !isShared(rows, made)) {
-            inputs.insert(operand);
-            continue;
-          }
-          for (Value layer : made->getOperands())
-            inputs.insert(layer);
-          shared.insert(made);
-        }
-      });
+      op->walk([&](Operation *inner) { llvm::for_each(inner->getOperands(), add); });
+  }
+
+  /// What other ops read of them.
+  static SmallVector<Value> outputsOf(ArrayRef<Operation *> ops) {
     SmallVector<Value> outputs;
     for (Operation *op : ops)
       for (Value result : op->getResults())
-        if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-              return llvm::none_of(ops, [&](Operation *other) { return other->isAncestor(user); });
-            }))
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !isWithin(ops, user); }))
           outputs.push_back(result);
+    return outputs;
+  }
 
+  /// Makes a function of some ops of a block, and an attn.by_row in the place of the last one.
+  static void outline(func::FuncOp function, ArrayRef<Operation *> ops, const ApartRows &rows,
+                      SymbolTable &symbols, size_t number) {
+    OpBuilder builder(ops.back()->getNextNode()), top(function);
     Location loc = ops.back()->getLoc();
-    OpBuilder top(function);
+    llvm::SetVector<Value> inputs;
+    llvm::SetVector<Operation *> shared;
+    findInputs(ops, rows, inputs, shared);
+    SmallVector<Value> outputs = outputsOf(ops);
+    std::string name = (function.getSymName() + ".row").str();
+    TypeRange results = ValueRange(outputs).getTypes();
     auto callee = func::FuncOp::create(
-        top, loc,
-        (function.getSymName() + ".row" + (number ? llvm::Twine(number) : llvm::Twine())).str(),
-        builder.getFunctionType(ValueRange(inputs.getArrayRef()).getTypes(),
-                                ValueRange(outputs).getTypes()));
+        top, loc, number ? name + std::to_string(number) : name,
+        builder.getFunctionType(ValueRange(inputs.getArrayRef()).getTypes(), results));
     callee.setPrivate();
     callee->setAttr(attributes::rows, builder.getStringAttr(rows.batch));
     symbols.insert(callee);
@@ -274,16 +282,15 @@ struct RowsApartPass : attn::impl::RowsApartPassBase<RowsApartPass> {
       inside.clone(*op, mapping);
     for (Operation *op : ops)
       inside.clone(*op, mapping);
-    SmallVector<Value> returned;
-    for (Value output : outputs)
-      returned.push_back(mapping.lookup(output));
-    func::ReturnOp::create(inside, loc, returned);
+    func::ReturnOp::create(inside, loc, llvm::map_to_vector(outputs, [&](Value output) {
+                             return mapping.lookup(output);
+                           }));
 
     func::FuncOp single = ofOnePosition(callee, rows, symbols);
-    auto call = ByRowOp::create(builder, loc, ValueRange(outputs).getTypes(),
-                                FlatSymbolRefAttr::get(callee.getSymNameAttr()),
-                                single ? FlatSymbolRefAttr::get(single.getSymNameAttr())
-                                       : FlatSymbolRefAttr(),
+    auto symbolOf = [](func::FuncOp to) {
+      return to ? FlatSymbolRefAttr::get(to.getSymNameAttr()) : FlatSymbolRefAttr();
+    };
+    auto call = ByRowOp::create(builder, loc, results, symbolOf(callee), symbolOf(single),
                                 builder.getStringAttr(rows.batch),
                                 builder.getStringAttr(rows.positions), inputs.getArrayRef());
     for (auto [output, value] : llvm::zip_equal(outputs, call.getValues()))

@@ -100,6 +100,24 @@ static attn_status checkProcess(attn_context &context, Error &error) {
   return ATTN_OK;
 }
 
+static attn_status checkWeights(const attn_model &model, Error &error) {
+  if (model.weights || model.tables->packedBytes == 0)
+    return ATTN_OK;
+  error.set(ATTN_BAD_WEIGHTS, "R0105", "model `%s` has no weights", model.tables->name);
+  error.help("bind weights before running it");
+  return error.status;
+}
+
+static attn_status makeWorkspace(attn_context &context, int32_t entry, const int64_t *dims,
+                                 Error &error) {
+  int64_t needed = workspaceBytes(context, entry, dims);
+  bool isThere = needed >= 0 && uint64_t(needed) <= context.workspace.size();
+  if (!isThere && (needed < 0 || !context.workspace.allocate(uint64_t(needed))))
+    return error.set(ATTN_OUT_OF_MEMORY, "R0401", "no memory for a workspace of %lld bytes",
+                     static_cast<long long>(needed));
+  return ATTN_OK;
+}
+
 attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn_tensor *given,
                            const attn_tensor *outputs, Error &error, const RowsOfCall *rows) {
   const attn_model &model = *context.model;
@@ -128,11 +146,8 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
     if (!isOnDevice(inputs[i]))
       if (attn_status status = checkIndices(entry, i, inputs[i], error))
         return status;
-  if (!model.weights && model.tables->packedBytes > 0) {
-    error.set(ATTN_BAD_WEIGHTS, "R0105", "model `%s` has no weights", model.tables->name);
-    error.help("bind weights before running it");
-    return error.status;
-  }
+  if (attn_status status = checkWeights(model, error))
+    return status;
   if (attn_status status = checkProcess(context, error))
     return status;
   if (context.gpu) {
@@ -140,11 +155,8 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
       return status;
     return keepStates(context, entry, outputs, error);
   }
-  int64_t needed = workspaceBytes(context, entryIndex, dims);
-  if (needed < 0 || (uint64_t(needed) > context.workspace.size() &&
-                     !context.workspace.allocate(uint64_t(needed))))
-    return error.set(ATTN_OUT_OF_MEMORY, "R0401", "no memory for a workspace of %lld bytes",
-                     static_cast<long long>(needed));
+  if (attn_status status = makeWorkspace(context, entryIndex, dims, error))
+    return status;
   if (attn_status status =
           !rows || rows == &own ? prepareCaches(context, entry, dims, error) : ATTN_OK)
     return status;
