@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <dirent.h>
+#include <functional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,8 +39,21 @@ Checkpoint::~Checkpoint() {
 }
 
 const StoredTensor *Checkpoint::find(const char *name) const {
-  int64_t index = names.find(name, strlen(name));
-  return index < 0 ? nullptr : &list[size_t(index)];
+  if (int64_t index = names.find(name, strlen(name)); index >= 0)
+    return &list[size_t(index)];
+  for (const QuantizedTensor *made : quantized)
+    for (const StoredTensor *part : {&made->codes, &made->scales})
+      if (made->keepsParts() && strcmp(part->name, name) == 0)
+        return part;
+  return nullptr;
+}
+
+size_t Checkpoint::placeOf(const StoredTensor &tensor) const {
+  bool isListed = std::less_equal<>()(list.begin(), &tensor) && std::less<>()(&tensor, list.end());
+  for (const QuantizedTensor *made : quantized)
+    if (!isListed && (&tensor == &made->codes || &tensor == &made->scales))
+      return size_t(names.find(made->whole.name, made->whole.nameLength));
+  return size_t(&tensor - list.begin());
 }
 
 /// What the published library calls a tensor while it loads it: norms of checkpoints that came from

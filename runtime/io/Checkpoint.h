@@ -53,8 +53,10 @@ public:
   const Vector<StoredTensor> &tensors() const { return list; }
   /// The files of a checkpoint on disk.
   const Vector<SourceFile *> &sourceFiles() const { return files; }
-  /// Null where there is none of that name.
+  /// Null where there is none of that name, nor a part of one that a model may take as it is.
   const StoredTensor *find(const char *name) const;
+  /// The place in the list of a tensor that was found, or of the one that it is a part of.
+  size_t placeOf(const StoredTensor &tensor) const;
   /// The bytes of a tensor's elements, of its dtype: its own, or read from its file and decoded
   /// into `memory`; null after an error.
   static const char *bytesOf(const StoredTensor &tensor, Vector<char> &memory, Error &error);

@@ -7,6 +7,7 @@
 #include "io/BlockFormat.h"
 #include "io/QuantizedTensor.h"
 #include <algorithm>
+#include <cmath>
 
 using namespace attn;
 
@@ -148,7 +149,8 @@ void ElementReader::select(const QuantizedTensor &source) {
 
 bool ElementReader::takeQuantized(const QuantizedTensor &source, int64_t first, int64_t count) {
   select(source);
-  bool isRead = source.format == QuantizedTensor::Float8   ? takeFloat8(source, first, count)
+  bool isRead = source.format == QuantizedTensor::Float8 || source.format == QuantizedTensor::Normed
+                    ? takeScaled(source, first, count)
                 : source.format == QuantizedTensor::Float4 ? takeFloat4(source, first, count)
                                                            : takeInts(source, first, count);
   loaded = isRead ? &source : nullptr;
@@ -165,16 +167,55 @@ bool ElementReader::loadScales(const StoredTensor &source, const char *from, int
   return true;
 }
 
-bool ElementReader::takeFloat8(const QuantizedTensor &source, int64_t first, int64_t count) {
+/// The place of the scale of an element that begins a run along the last axis, but for that axis.
+static int64_t scaleOfRow(const QuantizedTensor &source, int64_t row) {
+  int64_t at = 0;
+  for (int32_t a = source.codes.rank - 2; a >= 0; row /= source.codes.shape[a--])
+    at += row % source.codes.shape[a] / source.scaleBlocks[a] * source.scaleStrides[a];
+  return at;
+}
+
+bool ElementReader::loadNorms(const QuantizedTensor &source) {
+  constexpr int64_t atOnce = 1 << 16;
+  const StoredTensor &codes = source.codes;
+  int32_t last = codes.rank - 1;
+  int64_t all = 0, columns = codes.rank ? codes.shape[last] : 1;
+  countElements(codes.shape, codes.rank, all);
+  Vector<double> squares;
+  if (!squares.resize(scales.size()))
+    return false;
+  for (int64_t first = 0, count; first < all; first += count) {
+    count = std::min(atOnce, all - first);
+    auto width = attn_dtype_size(codes.dtype);
+    const char *stored = read(codes, uint64_t(first) * width, size_t(count) * width);
+    if (!stored)
+      return false;
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t column = (first + i) % columns;
+      double value = double(loadFloat(stored, codes.dtype, i));
+      int64_t at = codes.rank ? scaleOfRow(source, (first + i) / columns) +
+                                    column / source.scaleBlocks[last] * source.scaleStrides[last]
+                              : 0;
+      squares[size_t(at)] += value * value;
+    }
+  }
+  for (size_t i = 0; i < scales.size(); ++i)
+    scales[i] = float(double(scales[i]) / sqrt(squares[i]));
+  return true;
+}
+
+bool ElementReader::takeScaled(const QuantizedTensor &source, int64_t first, int64_t count) {
   const StoredTensor &codes = source.codes, &own = source.scales;
+  bool isNormed = source.format == QuantizedTensor::Normed;
   if (own.name && loaded != &source) {
     int64_t all = 0;
     const char *stored = read(own, 0, own.bytes);
     countElements(own.shape, own.rank, all);
-    if (!stored || !loadScales(own, stored, all))
+    if (!stored || !loadScales(own, stored, all) || (isNormed && !loadNorms(source)))
       return false;
   }
-  const char *stored = read(codes, uint64_t(first), size_t(count));
+  size_t width = isNormed ? attn_dtype_size(codes.dtype) : 1;
+  const char *stored = read(codes, uint64_t(first) * width, size_t(count) * width);
   if (!stored)
     return false;
   int32_t last = codes.rank - 1;
@@ -182,12 +223,13 @@ bool ElementReader::takeFloat8(const QuantizedTensor &source, int64_t first, int
   auto *to = reinterpret_cast<float *>(decoded.data());
   for (int64_t done = 0; done < count;) {
     int64_t column = (first + done) % columns, row = (first + done) / columns,
-            run = std::min(columns - column, count - done), scaleAt = 0;
-    for (int32_t a = last - 1; own.name && a >= 0; row /= codes.shape[a--])
-      scaleAt += row % codes.shape[a] / source.scaleBlocks[a] * source.scaleStrides[a];
+            run = std::min(columns - column, count - done),
+            scaleAt = own.name ? scaleOfRow(source, row) : 0;
     for (int64_t i = 0; i < run; ++i, ++done) {
       auto code = uint8_t(stored[done]);
-      float value = source.isE5M2 ? e5m2ToFloat(code) : e4m3ToFloat(code);
+      float value = isNormed        ? loadFloat(stored, codes.dtype, done)
+                    : source.isE5M2 ? e5m2ToFloat(code)
+                                    : e4m3ToFloat(code);
       if (own.name && codes.rank)
         value *= scales[size_t(scaleAt + (column + i) / source.scaleBlocks[last] *
                                              source.scaleStrides[last])];

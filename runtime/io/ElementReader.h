@@ -51,8 +51,8 @@ private:
   bool takeBlocks(const StoredTensor &source, int64_t first, int64_t count);
   /// The same, of what is made of several tensors.
   bool takeQuantized(const QuantizedTensor &source, int64_t first, int64_t count);
-  /// The same, of fp8.
-  bool takeFloat8(const QuantizedTensor &source, int64_t first, int64_t count);
+  /// The same, of fp8, and of directions with their lengths.
+  bool takeScaled(const QuantizedTensor &source, int64_t first, int64_t count);
   /// The same, of MXFP4.
   bool takeFloat4(const QuantizedTensor &source, int64_t first, int64_t count);
   /// The same, of GPTQ and AWQ.
@@ -71,6 +71,8 @@ private:
   bool loadCodes(const StoredTensor &codes, Columns columns);
   /// Makes the group of each row ready.
   bool loadGroups(const QuantizedTensor &source);
+  /// Makes what each direction is multiplied by ready, its length over the one that it has.
+  bool loadNorms(const QuantizedTensor &source);
   /// Makes `count` scales ready, whose elements lie at `from`.
   bool loadScales(const StoredTensor &source, const char *from, int64_t count);
 

@@ -2,14 +2,24 @@
 //
 // From codes, scales, zeros and groups, which are found by their names, to tensors of a model.
 // The layouts are those of the published packages AutoGPTQ and AutoAWQ, of transformers' fp8
-// linears, and of the experts of GPT-OSS.
+// linears, and of the experts of GPT-OSS. Weight norm (Salimans and Kingma 2016) is as PyTorch
+// names its tensors, in both of its forms.
 #include "io/QuantizedTensor.h"
 #include "base/Dtype.h"
 #include "base/Tensor.h"
+#include <algorithm>
 
 using namespace attn;
 
 static constexpr char intCodes[] = ".qweight", float4Codes[] = "_blocks";
+
+/// What the directions and the lengths of weight norm are called, and what becomes of them.
+static constexpr struct {
+  const char *directions, *lengths, *whole;
+} normedNames[] = {
+    {".weight_v", ".weight_g", ".weight"},
+    {".parametrizations.weight.original1", ".parametrizations.weight.original0", ".weight"},
+};
 
 static bool endsWith(const StoredTensor &tensor, const char *suffix) {
   size_t length = strlen(suffix);
@@ -25,8 +35,17 @@ static bool isFloat8(const StoredTensor &tensor) {
   return isDtype(tensor, "F8_E4M3") || isDtype(tensor, "F8_E5M2");
 }
 
+/// Whether a tensor is called as directions of weight norm are.
+static bool isDirection(const StoredTensor &tensor) {
+  for (const auto &names : normedNames)
+    if (isFloat(tensor.dtype) && endsWith(tensor, names.directions))
+      return true;
+  return false;
+}
+
 bool attn::isQuantized(const StoredTensor &tensor) {
-  return isFloat8(tensor) || (endsWith(tensor, intCodes) && tensor.dtype == ATTN_I32) ||
+  return isFloat8(tensor) || isDirection(tensor) ||
+         (endsWith(tensor, intCodes) && tensor.dtype == ATTN_I32) ||
          (endsWith(tensor, float4Codes) && tensor.dtype == ATTN_U8 && tensor.rank > 1 &&
           tensor.shape[tensor.rank - 1] == 16);
 }
@@ -38,8 +57,12 @@ public:
   Assembly(const Checkpoint &checkpoint, QuantizedTensors &found, Error &error)
       : checkpoint(checkpoint), found(found), error(error) {}
   attn_status make(const StoredTensor &codes);
+  /// The same of directions of weight norm; nothing where no lengths fit them.
+  attn_status makeNormed(const StoredTensor &directions);
 
 private:
+  /// A new one of such codes.
+  attn_status begin(const StoredTensor &codes);
   /// The tensor that is called as the codes, with `suffix` in place of the last `cut` bytes.
   const StoredTensor *beside(size_t cut, const char *suffix);
   /// Takes a tensor as a part; it is in the list no more.
@@ -244,7 +267,7 @@ attn_status Assembly::makeFloat4() {
   return ATTN_OK;
 }
 
-attn_status Assembly::make(const StoredTensor &codes) {
+attn_status Assembly::begin(const StoredTensor &codes) {
   made = create<QuantizedTensor>();
   if (!made || !found.made.push(made)) {
     dispose(made);
@@ -253,6 +276,51 @@ attn_status Assembly::make(const StoredTensor &codes) {
   *made = {};
   made->config = found.config;
   take(&codes, made->codes);
+  return ATTN_OK;
+}
+
+/// Whether lengths have one place for each of some axes of the directions, and one for all others.
+static bool areLengths(const StoredTensor *lengths, const StoredTensor &directions) {
+  bool fit = lengths && isFloat(lengths->dtype) && lengths->rank == directions.rank;
+  for (int32_t a = 0; fit && a < directions.rank; ++a)
+    fit = lengths->shape[a] == 1 || lengths->shape[a] == directions.shape[a];
+  return fit;
+}
+
+attn_status Assembly::makeNormed(const StoredTensor &directions) {
+  for (const auto &names : normedNames) {
+    if (!endsWith(directions, names.directions))
+      continue;
+    size_t cut = strlen(names.directions);
+    Text text;
+    text.append("%.*s%s", int(directions.nameLength - cut), directions.name, names.lengths);
+    const StoredTensor *lengths = checkpoint.find(text.c_str());
+    if (!areLengths(lengths, directions))
+      return ATTN_OK;
+    if (begin(directions) || name(cut, names.whole))
+      return error.status;
+    take(lengths, made->scales);
+    made->format = QuantizedTensor::Normed;
+    StoredTensor &whole = made->whole;
+    whole.rank = directions.rank;
+    int64_t stride = 1;
+    for (int32_t a = directions.rank - 1; a >= 0; --a) {
+      whole.shape[a] = directions.shape[a];
+      made->scaleBlocks[a] = lengths->shape[a] == 1 ? std::max<int64_t>(directions.shape[a], 1) : 1;
+      made->scaleStrides[a] = lengths->shape[a] == 1 ? 0 : stride;
+      stride *= lengths->shape[a];
+    }
+    whole.dtype = ATTN_F32;
+    whole.quantized = made;
+    strcpy(whole.dtypeName, directions.dtypeName);
+    return ATTN_OK;
+  }
+  return ATTN_OK;
+}
+
+attn_status Assembly::make(const StoredTensor &codes) {
+  if (begin(codes))
+    return error.status;
   int64_t elements = 0;
   countElements(codes.shape, codes.rank, elements);
   if (!isFloat8(codes) && elements == 0)
@@ -280,7 +348,8 @@ attn_status attn::findQuantized(const Checkpoint &checkpoint, QuantizedTensors &
     return error.outOfMemory("quantized tensors");
   for (const StoredTensor &tensor : checkpoint.tensors())
     if (isQuantized(tensor) && !found.isPart[size_t(&tensor - checkpoint.tensors().begin())])
-      if (attn_status status = Assembly(checkpoint, found, error).make(tensor))
-        return status;
+      if (Assembly made(checkpoint, found, error);
+          isDirection(tensor) ? made.makeNormed(tensor) : made.make(tensor))
+        return error.status;
   return ATTN_OK;
 }

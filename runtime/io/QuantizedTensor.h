@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Quantized tensors as folders of Hugging Face hold them: one tensor of the model is several of the
-// file, codes and what makes numbers of them.
+// file, codes and what makes numbers of them. So is one whose length is a tensor of its own.
 #pragma once
 
 #include "io/Checkpoint.h"
@@ -24,6 +24,7 @@ struct QuantizedTensor {
     IntRows,  ///< GPTQ: (code - zero) * scale; codes [in, out], packed along `in`
     IntWords, ///< AWQ: the same, packed along `out` in an order of its own
     Float4,   ///< MXFP4: floats of 4 bits, 32 side by side times a power of two
+    Normed,   ///< weight norm: `codes` are directions, floats, and `scales` the lengths of them
   };
 
   Format format;
@@ -31,12 +32,15 @@ struct QuantizedTensor {
   StoredTensor codes, scales, zeros, groups; ///< without a name where there is none
   int32_t bits;                              ///< of a code
   bool isE5M2;                               ///< of Float8: 5 bits of exponent, not 4
-  int64_t scaleBlocks[ATTN_MAX_RANK];        ///< of Float8: elements of an axis under one scale
-  int64_t scaleStrides[ATTN_MAX_RANK];       ///< of Float8: from one scale to the next
+  int64_t scaleBlocks[ATTN_MAX_RANK]; ///< of Float8 and Normed: elements of an axis under one scale
+  int64_t scaleStrides[ATTN_MAX_RANK]; ///< of these: from one scale to the next
   QuantizationConfig config;
+
+  /// Whether its parts are tensors that a model may also take as they are.
+  bool keepsParts() const { return format == Normed; }
 };
 
-/// Whether a tensor is the codes of a quantized one.
+/// Whether a tensor is the codes of a quantized one, or may be a direction of weight norm.
 bool isQuantized(const StoredTensor &tensor);
 
 /// Reads what `config.json`, or `quantize_config.json`, in a folder says; where there is neither,

@@ -151,7 +151,7 @@ bool Matcher::matchParameter(const attn_abi_parameter &parameter) {
     bool isTyped = tensor && (tensor->dtype == parameter.dtype ||
                               (isFloat(tensor->dtype) && isFloat(parameter.dtype)));
     if (tensor)
-      isUsed[size_t(tensor - checkpoint.tensors().begin())] = true;
+      isUsed[checkpoint.placeOf(*tensor)] = true;
     if (isTyped && hasShape(*tensor, parameter)) {
       ++boundCount;
       continue;

@@ -79,6 +79,40 @@ TEST_F(BindTest, WeightOfAConvolutionOfOnePlace) {
   expectReference();
 }
 
+TEST_F(BindTest, AWeightThatIsKeptAsDirectionsAndLengths) {
+  // Each row of a matrix, or each column, has its length by itself.
+  for (bool areRows : {true, false}) {
+    Tensors plain = tinyWeights(3);
+    std::vector<float> values = floats(plain["head.weight"]);
+    size_t rows = TINY_K, columns = TINY_D, count = areRows ? rows : columns;
+    std::vector<float> lengths(count);
+    std::vector<double> squares(count);
+    for (size_t i = 0; i < values.size(); ++i)
+      squares[areRows ? i / columns : i % columns] += double(values[i]) * double(values[i]);
+    for (size_t k = 0; k < count; ++k)
+      lengths[k] = 0.5f + float(k);
+    weights = plain;
+    std::string name = areRows ? "head.weight_" : "head.parametrizations.weight.original";
+    weights[name + (areRows ? "v" : "1")] = plain["head.weight"];
+    weights[name + (areRows ? "g" : "0")] =
+        floatTensor({areRows ? int64_t(rows) : 1, areRows ? 1 : int64_t(columns)}, lengths);
+    weights.erase("head.weight");
+    ASSERT_EQ(ATTN_OK, bind()) << handles.text();
+    for (size_t i = 0; i < values.size(); ++i) {
+      size_t k = areRows ? i / columns : i % columns;
+      values[i] = float(double(values[i]) * double(lengths[k]) / std::sqrt(squares[k]));
+    }
+    weights["head.weight"] = floatTensor({TINY_K, TINY_D}, values);
+    expectReference();
+    // Lengths of another shape are none: the two are tensors like others.
+    weights = plain;
+    weights["head.weight_v"] = plain["head.weight"];
+    weights["head.weight_g"] = floatTensor({2, 1}, {1, 2});
+    EXPECT_EQ(ATTN_BAD_WEIGHTS, bind());
+    EXPECT_NE(std::string::npos, handles.text().find("2 tensors have no parameter"));
+  }
+}
+
 TEST_F(BindTest, PrefixOfAllNamesIsSaidOnce) {
   Tensors prefixed;
   for (const auto &[name, tensor] : weights)

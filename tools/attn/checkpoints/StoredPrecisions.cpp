@@ -35,6 +35,8 @@ static Precision precisionOf(const attn::StoredTensor &tensor) {
   case attn::QuantizedTensor::IntRows:
   case attn::QuantizedTensor::IntWords:
     return tensor.quantized->bits > 4 ? Precision::Int8 : Precision::Int4;
+  case attn::QuantizedTensor::Normed:
+    return precisionOf(tensor.quantized->codes);
   }
   return Precision::F32;
 }
@@ -91,7 +93,7 @@ int findPrecisions(const std::vector<WantedTensor> &wanted, const std::string &p
       const attn::StoredTensor *stored = checkpoint.find(name.c_str());
       if (!stored)
         continue;
-      isQuantized |= stored->blocks || stored->quantized;
+      isQuantized |= stored->blocks || (stored->quantized && !stored->quantized->keepsParts());
       precision = wider(precision, precisionOf(*stored));
     }
     int64_t count = std::max(tensor.layers, 1);
