@@ -79,6 +79,9 @@ Sum sumOf(Value value) {
   else if (isa_and_nonnull<arith::MulIOp>(op) &&
            matchPattern(op->getOperand(1), m_ConstantInt(&number)))
     sum.add(sumOf(op->getOperand(0)), number.getSExtValue());
+  else if (isa_and_nonnull<arith::MulIOp>(op) &&
+           matchPattern(op->getOperand(0), m_ConstantInt(&number)))
+    sum.add(sumOf(op->getOperand(1)), number.getSExtValue());
   else
     sum.atoms[value] = 1;
   return sum;
@@ -110,7 +113,7 @@ private:
   AttentionOp attention;  ///< whose region is read
   unsigned firstPosition; ///< of the region's arguments
   llvm::DenseSet<OpOperand *> seen;
-  bool isCalculatedWith = false;
+  bool isCalculatedWith = false; ///< or compared with what is
   std::optional<InputRange> found;
   llvm::SmallVector<int64_t> notable;
 };
@@ -205,8 +208,10 @@ void RangeFinder::compare(arith::CmpIPredicate predicate, Value left, Value righ
     most.constant = kinds - 1;
     return include(least, most);
   }
-  if (!bounds)
-    return includeAxis();
+  if (!bounds) { // what else it is compared with may say more
+    isCalculatedWith = true;
+    return;
+  }
   auto [least, most] = *bounds;
   bool isNumber =
       other.atoms.empty() || llvm::all_of(other.atoms, [](auto atom) { return atom.second == 0; });

@@ -11,6 +11,7 @@ namespace {
 
 constexpr char hooks[] = R"(attn 1
 mask inside(b, j) with input lengths: i32[B] = j < lengths[b]
+mask heard(b, j) with input samples: i32[B] = 20 * j + 30 <= samples[b]
 mask outside(b, j) with input skip: i32[B] = not (j < skip[b])
 mask upto(b, i, j) with input pos: i32[B, T] = j <= pos[b, i]
 mask same(b, i, j) with input document: i32[B, T] = document[b, i] == document[b, j]
@@ -41,8 +42,8 @@ std::string rangesOf(const std::string &entry) {
   auto bound = [](const AxisInfo &bound) {
     if (!bound.isDynamic())
       return std::to_string(bound.offset);
-    EXPECT_EQ(1, bound.scale);
-    return bound.dim + (bound.offset ? std::to_string(bound.offset) : "");
+    return (bound.scale == 1 ? "" : std::to_string(bound.scale) + "*") + bound.dim +
+           (bound.offset ? std::to_string(bound.offset) : "");
   };
   std::string text;
   std::vector<EntryInfo> entries = entriesOf(*built.module);
@@ -62,6 +63,16 @@ TEST(InputRangesTest, LengthsGoUpToTheAxis) {
   EXPECT_EQ("lengths 1 to S, skip 1 to S", rangesOf(R"(
   entry run(x: [B, T, D], z: [B, S, D], lengths: i32[B], skip: i32[B]) -> [B, T, H, E] {
     return attend q(x) over k(z), v(z) along S { mask inside or outside }
+  }
+)"));
+}
+
+TEST(InputRangesTest, LengthsOfWhatFramesAreMadeOfGoUpToTheLastFrame) {
+  EXPECT_EQ("samples 30 to 20*T10", rangesOf(R"(
+  entry run(x: [B, T, D], samples: i32[B]) -> [B, T, H, E] {
+    let inside = positions(T) * 20 + 30 <= repeat(samples, T)
+    let y = if inside then x else 0
+    return attend q(y) over k(y), v(y) along T as U { mask heard }
   }
 )"));
 }
