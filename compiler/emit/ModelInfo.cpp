@@ -72,7 +72,12 @@ bool takesText(ModuleOp model) {
                      (entry.outputs[0].name == "embedding" || entry.outputs[0].name == "scores") &&
                      entry.outputs[0].axes.size() == 2 && (rows == 1 || rows == 2);
     bool isWritten = entry.unfold && entry.inputs.size() == 1 && entry.inputs[0].sound;
-    return isWritten ||
+    // A token for each frame of a sound.
+    auto isHeard = [](const TensorInfo &input) { return input.sound || input.name == "lengths"; };
+    bool isOfFrames = !entry.unfold && !entry.outputs.empty() &&
+                      entry.outputs[0].name == "tokens" && takesSound(model) &&
+                      llvm::all_of(entry.inputs, isHeard);
+    return isWritten || isOfFrames ||
            (llvm::all_of(entry.inputs, isKnown) && (isEncoder || (entry.unfold && rows == 1)));
   });
 }

@@ -192,11 +192,12 @@ static attn_status checkTextOptions(const Command &command, Error &error) {
   return error.status;
 }
 
-/// The only entry that generates; -1 where there are several, or none.
+/// The only entry that generates, or writes sounds down frame by frame; -1 where there are several,
+/// or none.
 static int32_t onlyGenerating(const attn_abi_model &tables) {
   int32_t found = -1;
   for (int32_t i = 0; i < tables.entryCount; ++i)
-    if (tables.entries[i].unfold)
+    if (tables.entries[i].unfold || inputOfFrames(tables, i) >= 0)
       found = found < 0 ? i : tables.entryCount;
   return found < tables.entryCount ? found : -1;
 }
@@ -402,7 +403,7 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
   readLabels(command, tables, labels);
   if (command.lines)
     return answerLines(command, handles, entry, generation, labels);
-  if (hasSpeech(command) && tables.entries[entry].unfold) {
+  if (hasSpeech(command) && (tables.entries[entry].unfold || inputOfFrames(tables, entry) >= 0)) {
     bool isText = false;
     int code = writeSpeech(command, handles, entry, generation, isText);
     if (isText)

@@ -4,6 +4,8 @@
 #include "base/Json.h"
 #include "main/LineTexts.h"
 #include "run/Generation.h"
+#include "run/Model.h"
+#include <algorithm>
 
 using namespace attn;
 
@@ -20,6 +22,8 @@ struct WrittenLines {
   const attn_abi_image *image;
   const attn_abi_sound *sound;
 
+  /// The input that takes a sound.
+  int32_t input() const { return std::max(inputOfFrames(*run.model->tables, run.entry), 0); }
   const char *field() const { return image ? "image" : sound ? "sound" : "text"; }
   attn_status read(Line &line, Error &error) const;
   attn_status make(attn_context &context, Line &line, Error &error) const;
@@ -105,7 +109,7 @@ attn_status WrittenLines::transcribe(attn_context &context, const char *path, Ve
   options.onText = [](void *user, double, double, const char *text, size_t size) {
     return appendText(user, text, size);
   };
-  attn_status status = attn_sound_read(run.model, run.entry, 0, path, &mel, &count, message);
+  attn_status status = attn_sound_read(run.model, run.entry, input(), path, &mel, &count, message);
   if (!status)
     status = attn_speech_transcribe(&context, run.entry, &tokenizer, mel, count, &options, message);
   free(mel);
@@ -144,7 +148,8 @@ attn_status attn::runWrittenLines(const PromptRun &run, const attn_tokenizer &to
   for (int32_t i = 0; i < tables.imageCount && entry.inputCount == 1; ++i)
     if (tables.images[i].entry == run.entry)
       image = &tables.images[i];
-  const attn_abi_sound *sound = soundOf(tables, run.entry, 0);
+  const attn_abi_sound *sound =
+      soundOf(tables, run.entry, std::max(inputOfFrames(tables, run.entry), 0));
   if ((image && !attn_image_load) || (sound && !attn_sound_read)) {
     error.set(ATTN_INVALID_ARGUMENT, "U0002", "this program was linked without decoders of %s",
               image ? "pictures" : "sounds");

@@ -196,8 +196,9 @@ attn_status Prompt::embed() {
 attn_status Prompt::runLines() {
   if (attn_status status = openTokenizer())
     return status;
-  return run.model->tables->entries[run.entry].unfold ? runWrittenLines(run, *tokenizer, error)
-                                                      : runTextLines(run, *tokenizer, error);
+  const attn_abi_model &tables = *run.model->tables;
+  bool isWritten = tables.entries[run.entry].unfold || inputOfFrames(tables, run.entry) >= 0;
+  return isWritten ? runWrittenLines(run, *tokenizer, error) : runTextLines(run, *tokenizer, error);
 }
 
 attn_status Prompt::answer() {

@@ -30,15 +30,6 @@ bool attn::takesSamples(const attn_abi_model &tables, int32_t entry, int32_t inp
   return attn_sound_read && sound && sound->form >= ATTN_SOUND_SAMPLES;
 }
 
-/// How long a row is that has `count` samples; 0 where there is no room for as many.
-static int64_t rowSize(const attn_abi_model &tables, const attn_abi_axis &axis, int64_t count) {
-  if (axis.dim < 0 || !tables.dims[axis.dim].isDynamic)
-    return axis.dim < 0 ? axis.offset : axis.scale * tables.dims[axis.dim].value + axis.offset;
-  int64_t behind = count - axis.offset,
-          value = behind <= axis.scale ? 1 : (behind + axis.scale - 1) / axis.scale;
-  return value <= tables.dims[axis.dim].value ? axis.scale * value + axis.offset : 0;
-}
-
 static attn_status keepRows(const attn_abi_entry &entry, int32_t input, int64_t size,
                             const Sounds &sounds, Tensors &inputs, Error &error) {
   int64_t count = int64_t(sounds.rows.size());
@@ -93,16 +84,8 @@ attn_status attn::readSamples(const attn_model &model, int32_t entry, int32_t in
     }
     longest = row.count > longest ? row.count : longest;
   }
-  const attn_abi_axis &axis = wanted.axes[wanted.rank - 1];
-  int64_t size = rowSize(*model.tables, axis, longest);
-  if (!size) {
-    const attn_abi_dim &dim = model.tables->dims[axis.dim];
-    error.set(ATTN_BAD_INPUT, "R0302",
-              "a sound of %lld samples is longer than input `%s` of entry `%s` can be, %lld",
-              static_cast<long long>(longest), wanted.name, tables.name,
-              static_cast<long long>(axis.scale) * dim.value + axis.offset);
-    error.help("raise the bound of `%s` in the spec, or cut the sound into parts", dim.name);
+  int64_t size = samplesOfRow(model, entry, input, longest, error);
+  if (!size)
     return error.status;
-  }
   return keepRows(tables, input, size, sounds, inputs, error);
 }

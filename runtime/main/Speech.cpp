@@ -4,6 +4,8 @@
 // program takes text: attn_main refers to it weakly.
 #include "main/PrintText.h"
 #include "main/Prompt.h"
+#include "run/Model.h"
+#include <algorithm>
 #include <cstdio>
 
 using namespace attn;
@@ -18,7 +20,7 @@ class SpeechRun {
 public:
   explicit SpeechRun(const PromptRun &run)
       : run(run), command(*run.command), entry(run.model->tables->entries[run.entry]),
-        error(*run.error) {}
+        error(*run.error), input(std::max(inputOfFrames(*run.model->tables, run.entry), 0)) {}
   ~SpeechRun() { attn_tokenizer_destroy(tokenizer); }
   /// `isText` becomes false where there is none, and nothing asks for one.
   attn_status openTokenizer(bool *isText);
@@ -33,6 +35,7 @@ private:
   const Command &command;
   const attn_abi_entry &entry;
   Error &error;
+  int32_t input; ///< that takes the sound
   attn_tokenizer *tokenizer = nullptr;
   attn_speech_options options = {};
   bool isFirst = true;
@@ -76,7 +79,7 @@ int32_t SpeechRun::onText(void *user, double begin, double end, const char *text
 
 attn_status SpeechRun::check() {
   for (const Setting &setting : command.inputs) {
-    const char *name = entry.inputs[0].name;
+    const char *name = entry.inputs[input].name;
     bool isKnown = strlen(name) == size_t(setting.length) &&
                    memcmp(name, setting.name, size_t(setting.length)) == 0;
     if (isKnown && isSoundFile(setting.value))
@@ -88,8 +91,9 @@ attn_status SpeechRun::check() {
     error.help("give sounds alone, each of which is written down");
     return error.status;
   }
-  if (entry.inputCount != 1 || !soundOf(*run.model->tables, run.entry, 0))
-    return refuseSound(entry, entry.inputs[0], error);
+  bool isAlone = entry.inputCount == 1 || inputOfFrames(*run.model->tables, run.entry) >= 0;
+  if (!isAlone || !soundOf(*run.model->tables, run.entry, input))
+    return refuseSound(entry, entry.inputs[input], error);
   if (attn_sound_read)
     return ATTN_OK;
   error.set(ATTN_BAD_INPUT, "R0303", "this program was linked without decoders of sounds");
@@ -102,7 +106,7 @@ attn_status SpeechRun::write(const char *path) {
   int64_t count = 0;
   char *message = nullptr;
   isFirst = true;
-  attn_status status = attn_sound_read(run.model, run.entry, 0, path, &mel, &count, &message);
+  attn_status status = attn_sound_read(run.model, run.entry, input, path, &mel, &count, &message);
   if (status == ATTN_OK)
     status =
         attn_speech_transcribe(run.context, run.entry, tokenizer, mel, count, &options, &message);

@@ -83,4 +83,14 @@ inline const attn_abi_sound *soundOf(const attn_abi_model &tables, int32_t entry
   return nullptr;
 }
 
+/// The input of an entry that writes down what it hears frame by frame: it takes samples of sounds,
+/// and beside them at most their `lengths`, and gives first `tokens`, i32[B, T], which are -1
+/// behind the end. -1 where an entry does not.
+int32_t inputOfFrames(const attn_abi_model &tables, int32_t entry);
+
+/// How many samples a row of an input has for a sound of `count`, as few as there is room for;
+/// 0, with an error, where there is none.
+int64_t samplesOfRow(const attn_model &model, int32_t entry, int32_t input, int64_t count,
+                     Error &error);
+
 } // namespace attn

@@ -3,6 +3,7 @@
 // Windows of a recording, and the C API of them. With timestamps the next window begins where the
 // last whole segment ends, as in the published transcription; else behind this one.
 #include "session/Speech.h"
+#include "session/SpeechFrames.h"
 
 using namespace attn;
 
@@ -129,6 +130,9 @@ extern "C" attn_status attn_speech_options_default(const attn_model *model, int3
                                                    attn_speech_options *options, char **message) {
   if (options) {
     *options = {};
+    bool isKnown = model && entry >= 0 && entry < model->tables->entryCount;
+    if (isKnown && inputOfFrames(*model->tables, entry) >= 0)
+      return ATTN_OK;
     return attn_generation_default(model, entry, &options->numbers, message);
   }
   Error error;
@@ -145,6 +149,8 @@ extern "C" attn_status attn_speech_transcribe(attn_context *context, int32_t ent
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_speech_transcribe: null pointer");
   else if (entry < 0 || entry >= context->model->tables->entryCount)
     error.set(ATTN_INVALID_ARGUMENT, "R0102", "there is no entry %d", int(entry));
+  else if (inputOfFrames(*context->model->tables, entry) >= 0)
+    transcribeFrames(*context, entry, *tokenizer, mel, frames, *options, error);
   else
     Speech(*context, entry, *tokenizer, *options, error).transcribe(mel, frames);
   return error.report(message);

@@ -61,10 +61,14 @@ attn_status Decoding::follow(const int32_t *ids, int64_t count, Error &error) {
 }
 
 attn_status Decoding::add(int32_t id, Error &error) {
-  if (isLeftOut(id))
+  // It matters alone where the next one is the one before it.
+  bool isBlank = tokenizer.isBlank(id);
+  blank = isBlank ? id : blank;
+  if (isBlank || isLeftOut(id))
     return handOver(Slice(), ready) ? ATTN_OK : error.outOfMemory("a text");
-  if (!window.reserve(window.size() + 2) || !window.push(id))
+  if (!window.reserve(window.size() + 3) || (blank >= 0 && !window.push(blank)) || !window.push(id))
     return error.outOfMemory("a text");
+  blank = -1;
   whole.clear();
   attn_status status =
       tokenizer.decode(window.data(), window.size(), skipsSpecial, false, whole, error);
@@ -92,9 +96,12 @@ attn_status Decoding::shrink(int32_t last, Error &error) {
   // The last token alone tells what is behind something, or, where it has no text by itself, with
   // the first one before it.
   int32_t first = window[0];
-  window.clear();
   whole.clear();
   attn_status status = tokenizer.decode(&last, 1, skipsSpecial, false, whole, error);
+  // Of delimiters between words of letters in frames the number counts.
+  if (!status && whole.empty() && tokenizer.collapses && window.size() <= longestWindow)
+    return ATTN_OK;
+  window.clear();
   if (status)
     return status;
   if (whole.empty()) {

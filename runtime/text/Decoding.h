@@ -26,7 +26,9 @@ public:
 
 private:
   /// Whether a token is no part of texts.
-  bool isLeftOut(int32_t id) const { return skipsSpecial && tokenizer.added.isSpecial(id); }
+  bool isLeftOut(int32_t id) const {
+    return skipsSpecial && tokenizer.added.isSpecial(id) && !tokenizer.isBlank(id);
+  }
   /// Keeps of the window, all of which has been handed over, what later tokens depend on.
   attn_status shrink(int32_t last, Error &error);
 
@@ -34,6 +36,7 @@ private:
   bool skipsSpecial;
   Vector<int32_t> window; ///< the last tokens; all before them have been handed over
   size_t handed = 0;      ///< bytes of the window's text that have been
+  int32_t blank = -1;     ///< a token without a letter in front of the next one
   Vector<char> whole, ready;
 };
 

@@ -291,12 +291,20 @@ attn_status Tokenizer::decode(const int32_t *ids, size_t count, bool skipsSpecia
   Strings parts, scratch;
   Growth growth(Growth::decoded, 8 * count, decoders.size());
   int32_t unknown = model.unknown >= 0 ? outerId(model.unknown, Slice()) : -1;
+  Slice before;
   for (size_t i = 0; i < count; ++i) {
-    if (skipsSpecial && added.isSpecial(ids[i]))
-      continue;
     Slice bytes = token(ids[i]);
+    if (skipsSpecial && added.isSpecial(ids[i]) && !isBlank(ids[i]))
+      continue;
     if (ids[i] < 0)
       return error.set(ATTN_BAD_INPUT, "R0704", "%d is no token", int(ids[i]));
+    if (collapses) {
+      bytes = bytes.data ? bytes : unknownText;
+      bool isRepeated = before.data && bytes.data && bytes == before;
+      before = bytes;
+      if (isRepeated || isBlank(ids[i]))
+        continue;
+    }
     // A model may have more rows than its vocabulary has tokens; they stand for no text.
     if (bytes.data == nullptr)
       continue;

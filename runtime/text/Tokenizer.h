@@ -48,6 +48,10 @@ public:
   /// Appends the text of ids. Bytes that are not UTF-8 become U+FFFD where `isLossy`.
   attn_status decode(const int32_t *ids, size_t count, bool skipsSpecial, bool isLossy,
                      Vector<char> &text, Error &error) const;
+  /// Whether a token stands for nothing that is written in a frame.
+  bool isBlank(int32_t id) const {
+    return collapses && blank.data && id >= 0 && token(id).data && token(id) == blank;
+  }
   /// The bytes of a token as the vocabulary has them; null data where there is none.
   Slice token(int64_t id) const;
   int32_t find(Slice token) const;
@@ -68,6 +72,8 @@ public:
   bool splitsSpecial = false; ///< special tokens are text where a text has them
   bool cleansUp = false;      ///< the decoder takes spaces before punctuation away
   Slice unknownText;          ///< what the unknown token is decoded to, where not itself
+  bool collapses = false;     ///< decodes tokens of frames: neighbours that are the same are one
+  Slice blank;                ///< the token of a frame in which nothing is written; null: none
   Truncation truncation;
   Padding padding;
 

@@ -330,12 +330,16 @@ typedef struct {
 ATTN_API attn_status attn_speech_options_default(const attn_model *model, int32_t entry,
                                                  attn_speech_options *options, char **message);
 
-/* Writes down a recording, by an entry that generates from a spectrogram as Whisper's do: `mel` is
- * f32 [bands, frames + window] of attn_sound_read. It is heard in windows of the entry's frames;
- * with timestamps, which follow Whisper's rules (they come in pairs, in order, the first by 1 s,
- * and one wherever all of them together are likelier than each other token), a window begins where
- * the last whole segment before ends. ATTN_INVALID_ARGUMENT: another entry, a tokenizer without the
- * language, the task or timestamps, beams; else errors as attn_generate. */
+/* Writes down a recording of `frames` samples at `mel`, of attn_sound_read, by an entry that gives
+ * first `tokens`, i32[B, T], of the samples of a sound and perhaps their `lengths`: a token for
+ * each frame, -1 behind the end. The tokenizer makes one of neighbours that are the same and leaves
+ * its padding token out. Its text is one piece, and the numbers have no effect. Or writes one down
+ * by an entry that generates from a spectrogram as Whisper's do: `mel` is f32 [bands, frames +
+ * window] of attn_sound_read. It is heard in windows of the entry's frames; with timestamps, which
+ * follow Whisper's rules (they come in pairs, in order, the first by 1 s, and one wherever all of
+ * them together are likelier than each other token), a window begins where the last whole segment
+ * before ends. ATTN_INVALID_ARGUMENT: another entry, a tokenizer without the language, the task or
+ * timestamps, beams; else errors as attn_generate. */
 ATTN_API attn_status attn_speech_transcribe(attn_context *context, int32_t entry,
                                             const attn_tokenizer *tokenizer, const float *mel,
                                             int64_t frames, const attn_speech_options *options,

@@ -52,6 +52,11 @@ bool attn::addTokens(ComponentReader &reader, const TextSettings &settings, bool
     if (!addSpecial(reader, token, false, tokenizer))
       return false;
   tokenizer.splitsSpecial = settings.splitsSpecial == Flag::Yes;
+  if (settings.known && settings.known->collapses) {
+    tokenizer.collapses = true;
+    tokenizer.blank = settings.tokenOf(PaddingToken).content;
+    tokenizer.unknownText = settings.tokenOf(UnknownToken).content;
+  }
   if (settings.cleansUp == Flag::Yes) {
     Decoder fuse, clean;
     clean.kind = Decoder::CleanUp;

@@ -220,6 +220,21 @@ static const TokenizerClass knownClasses[] = {
      false,
      false,
      Numbers::Pegasus},
+    with({"Wav2Vec2CTCTokenizer Wav2Vec2Tokenizer",
+          "wav2vec2 hubert wavlm data2vec-audio unispeech unispeech-sat wav2vec2-conformer "
+          "wav2vec2-bert sew sew-d",
+          Build::Characters,
+          "",
+          "",
+          {"<s>", "</s>", "<unk>", nullptr, "<pad>", nullptr, nullptr}},
+         &TokenizerClass::collapses, true),
+    with({"ParakeetTokenizer",
+          "parakeet_ctc",
+          Build::Json,
+          "",
+          "",
+          {nullptr, nullptr, "<unk>", nullptr, "<pad>", nullptr, nullptr}},
+         &TokenizerClass::collapses, true),
 };
 
 /// The first word of a list, which it is taken from; empty behind the last.

@@ -31,7 +31,8 @@ enum class Build {
   Clip,      ///< the same, in lower case and with ends of words
   OpenAi,    ///< the same without bytes: GPT's
   Whisper,   ///< as ByteLevel, with the tokens that begin a transcript
-  Pieces     ///< a .model of SentencePiece
+  Pieces,    ///< a .model of SentencePiece
+  Characters ///< a vocab.json alone, of characters: wav2vec 2's
 };
 
 /// Which numbers the pieces of a .model get.
@@ -61,6 +62,7 @@ struct TokenizerClass {
   bool lowers = false;      ///< of these: `do_lower_case` where the folder does not say
   bool keepsAccents = false;
   bool hasSentinels = false; ///< `extra_ids`
+  bool collapses = false;    ///< decodes what is written for each frame of a sound (CTC)
 
   /// The first of its names.
   Slice name() const;

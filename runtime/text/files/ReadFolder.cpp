@@ -17,7 +17,8 @@ FolderKind attn::kindOfFolder(const TextFolder &folder, const char *&file) {
                {"source.spm", "vocab.json", FolderKind::Marian},
                {"vocab.json", "merges.txt", FolderKind::Merges},
                {"vocab.txt", nullptr, FolderKind::WordPiece},
-               {"tokenizer.bin", nullptr, FolderKind::Llama2}};
+               {"tokenizer.bin", nullptr, FolderKind::Llama2},
+               {"vocab.json", nullptr, FolderKind::Characters}};
   for (const auto &one : known)
     if (folder.has(one.file) && (!one.other || folder.has(one.other))) {
       file = one.file;
@@ -29,6 +30,7 @@ FolderKind attn::kindOfFolder(const TextFolder &folder, const char *&file) {
 
 static bool takesPieces(Build build) { return build == Build::Pieces; }
 static bool takesWords(Build build) { return build == Build::WordPiece; }
+static bool takesCharacters(Build build) { return build == Build::Characters; }
 
 /// R0702 where a folder names a class that does not read its vocabulary.
 static bool checkClass(const TextSettings &settings, const char *name, bool (*takes)(Build),
@@ -103,6 +105,24 @@ static attn_status readWords(const TextFolder &folder, TextSettings &settings, T
   return error.status;
 }
 
+/// vocab.json by itself.
+static attn_status readCharacterFolder(const TextFolder &folder, const TextSettings &settings,
+                                       Tokenizer &tokenizer, Error &error) {
+  Text name = folder.nameOf("vocab.json");
+  if (!settings.known && !settings.className.data) {
+    error.set(ATTN_BAD_INPUT, "R0701", "`%s` does not say how a text is cut", name.c_str());
+    error.help("expected merges.txt beside it; or in tokenizer_config.json the `tokenizer_class` "
+               "Wav2Vec2CTCTokenizer");
+    return error.status;
+  }
+  if (!checkClass(settings, name.c_str(), takesCharacters, error) ||
+      readCharacters(folder, settings, tokenizer, error))
+    return error.status;
+  ComponentReader reader(name.c_str(), tokenizer.strings, tokenizer.regexes, error);
+  addTokens(reader, settings, true, tokenizer);
+  return error.status;
+}
+
 /// tokenizer.json, read literally where there is no tokenizer_config.json.
 static attn_status readJson(const TextFolder &folder, const TextSettings &settings,
                             Tokenizer &tokenizer, Error &error) {
@@ -130,8 +150,8 @@ attn_status attn::readFolder(const TextFolder &folder, Tokenizer &tokenizer, Err
     error.set(ATTN_IO, "R0501", "the folder `%.*s` has no tokenizer", int(name.size() - 1),
               name.c_str());
     error.help("expected tokenizer.json, tokenizer.model, spiece.model, sentencepiece.bpe.model, "
-               "spm.model, vocab.txt, tokenizer.bin, source.spm and vocab.json, or vocab.json and "
-               "merges.txt");
+               "spm.model, vocab.txt, tokenizer.bin, source.spm and vocab.json, vocab.json and "
+               "merges.txt, or vocab.json alone");
     return error.status;
   }
   case FolderKind::Json:
@@ -151,6 +171,8 @@ attn_status attn::readFolder(const TextFolder &folder, Tokenizer &tokenizer, Err
       addClassFrame(reader, settings, tokenizer);
     return error.status;
   }
+  case FolderKind::Characters:
+    return readCharacterFolder(folder, settings, tokenizer, error);
   case FolderKind::Llama2: {
     Vector<char> bytes;
     Text name = folder.nameOf(file);

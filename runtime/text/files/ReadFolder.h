@@ -9,7 +9,7 @@
 namespace attn {
 
 /// What a folder's tokenizer is made of: the file with its vocabulary, and how it is read.
-enum class FolderKind { None, Json, Pieces, Marian, Merges, WordPiece, Llama2 };
+enum class FolderKind { None, Json, Pieces, Marian, Merges, WordPiece, Llama2, Characters };
 
 /// The kind of a folder, and the file.
 FolderKind kindOfFolder(const TextFolder &folder, const char *&file);
@@ -20,6 +20,10 @@ attn_status readFolder(const TextFolder &folder, Tokenizer &tokenizer, Error &er
 /// vocab.json and merges.txt by the settings' class.
 attn_status readMerges(const TextFolder &folder, const TextSettings &settings, Tokenizer &tokenizer,
                        Error &error);
+
+/// vocab.json, whose tokens are characters.
+attn_status readCharacters(const TextFolder &folder, const TextSettings &settings,
+                           Tokenizer &tokenizer, Error &error);
 
 /// Gives the pieces of a .model the numbers that its class has.
 bool numberPieces(ComponentReader &reader, const TextSettings &settings, Tokenizer &tokenizer);

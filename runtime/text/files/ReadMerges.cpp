@@ -121,7 +121,8 @@ static bool finishClass(ComponentReader &reader, const TextSettings &settings,
 
 /// Whether a class reads these two files.
 static bool takesMerges(Build build) {
-  return build != Build::Json && build != Build::WordPiece && build != Build::Pieces;
+  return build != Build::Json && build != Build::WordPiece && build != Build::Pieces &&
+         build != Build::Characters;
 }
 
 attn_status attn::readMerges(const TextFolder &folder, const TextSettings &settings,

@@ -177,7 +177,10 @@ bool TextSettings::readConfig(ComponentReader &reader, JsonValue root) {
          reader.readInteger(root, "extra_ids", 0, 1 << 20, sentinels, false) &&
          reader.readText(root, "language", language, false) &&
          reader.readText(root, "task", task, false) &&
-         reader.readText(root, "src_lang", sourceLanguage, false) && readRoles(reader, root) &&
+         reader.readText(root, "src_lang", sourceLanguage, false) &&
+         reader.readText(root, "word_delimiter_token", wordDelimiter, false) &&
+         reader.readText(root, "replace_word_delimiter_char", spaceForDelimiter, false) &&
+         reader.readText(root, "target_lang", targetLanguage, false) && readRoles(reader, root) &&
          (!root.find("added_tokens_decoder").isSet() ||
           readDecoder(reader, root.find("added_tokens_decoder")));
 }

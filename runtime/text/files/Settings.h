@@ -33,6 +33,8 @@ struct TextSettings {
        separatesVocabularies = Flag::Open;
   int64_t sentinels = -1; ///< `extra_ids`, or -1
   Slice language, task, sourceLanguage;
+  Slice wordDelimiter = Slice("|"), spaceForDelimiter = Slice(" "); ///< of characters
+  Slice targetLanguage; ///< of characters: whose vocabulary counts, where a file has several
 
   /// A token with a role: what the folder says, or, not given, what the class has.
   struct RoleToken {

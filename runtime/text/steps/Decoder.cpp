@@ -2,6 +2,7 @@
 //
 // The steps of decoding, each from the strings of tokens to others.
 #include "text/steps/Decoder.h"
+#include "base/Utf8.h"
 #include "text/steps/ByteLevel.h"
 #include <algorithm>
 
@@ -234,6 +235,39 @@ static bool takeReplace(const Decoder &step, const Strings &from, Strings &to, G
   return true;
 }
 
+static bool takeDelimiter(const Decoder &step, const Strings &from, Strings &to) {
+  for (size_t i = 0; i < from.count(); ++i)
+    if (!to.push(from.at(i) == step.delimiter ? step.content : from.at(i)))
+      return false;
+  return true;
+}
+
+/// Bytes that are not UTF-8 stay as they are.
+static bool takeLowercase(const Strings &from, Strings &to) {
+  for (size_t i = 0; i < from.count(); ++i) {
+    Slice token = from.at(i);
+    for (size_t at = 0, length; at < token.size; at += length) {
+      length = utf8Length(token.data + at, token.size - at);
+      if (!length) {
+        if (!to.bytes.push(token.data[at]))
+          return false;
+        length = 1;
+        continue;
+      }
+      Char lower[2];
+      char bytes[8];
+      size_t size = 0, count = toLower(decodeUtf8(token.data + at, length), lower);
+      for (size_t k = 0; k < count; ++k)
+        size += encodeUtf8(lower[k], bytes + size);
+      if (!to.bytes.append(bytes, size))
+        return false;
+    }
+    if (!to.finish())
+      return false;
+  }
+  return true;
+}
+
 static bool takeMetaspace(const Decoder &step, const Strings &from, Strings &to) {
   for (size_t i = 0; i < from.count(); ++i) {
     // Of the first token every such character goes, as in Hugging Face's decoder.
@@ -284,9 +318,9 @@ static bool takeWhole(bool isByteLevel, const Strings &from, Strings &to) {
 
 /// What the component of a step is called.
 static const char *nameOf(const Decoder &step) {
-  static const char *const names[] = {"ByteLevel", "WordPiece", "Metaspace", "ByteFallback",
-                                      "Fuse",      "Strip",     "Replace",   "BPEDecoder",
-                                      "CTC",       "Lead",      "CleanUp"};
+  static const char *const names[] = {
+      "ByteLevel",  "WordPiece", "Metaspace", "ByteFallback", "Fuse",      "Strip",  "Replace",
+      "BPEDecoder", "CTC",       "Lead",      "Delimiter",    "Lowercase", "CleanUp"};
   return names[step.kind];
 }
 
@@ -313,6 +347,10 @@ static bool take(const Decoder &step, bool isLossy, const Strings &from, Strings
     return takeLead(step, from, to);
   case Decoder::Ctc:
     return takeCtc(step, from, to);
+  case Decoder::Delimiter:
+    return takeDelimiter(step, from, to);
+  case Decoder::Lowercase:
+    return takeLowercase(from, to);
   case Decoder::CleanUp:
     return append(to.bytes, Slice(from.bytes)) && tidy(to.bytes, 0) && to.finish();
   }

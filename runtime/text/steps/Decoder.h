@@ -45,13 +45,15 @@ struct Decoder {
     Bpe,
     Ctc,
     Lead,
+    Delimiter, ///< a token that is `delimiter` becomes `content`
+    Lowercase,
     CleanUp ///< as `clean_up_tokenization_spaces` says
   };
   Kind kind = Fuse;
-  Pattern pattern;            ///< of Replace
-  Slice content;              ///< of Replace; of WordPiece the prefix, of Bpe the suffix, of
-                              ///< Metaspace the character, of Ctc the pad token
-  Slice delimiter;            ///< of Ctc: between words
+  Pattern pattern; ///< of Replace
+  Slice content;   ///< of Replace and Delimiter; of WordPiece the prefix, of Bpe the suffix, of
+                   ///< Metaspace the character, of Ctc the pad token
+  Slice delimiter; ///< of Ctc and Delimiter: between words
   bool cleansUp = false;      ///< of WordPiece and Ctc: spaces before punctuation go
   bool dropsFirst = true;     ///< of Metaspace: the character that begins the text goes
   bool isRepeated = false;    ///< of Lead: `content` goes from every token before the text begins

@@ -295,6 +295,8 @@ static void take(const Normalizer &step, const AlignedText &from, AlignedText &t
     return normalizeForm(from, step.isComposed, step.isCompatible, to);
   case Normalizer::Lowercase:
     return eachChar(from, [&](Char c, Range origin) { appendLower(c, origin, to); });
+  case Normalizer::Uppercase:
+    return eachChar(from, [&](Char c, Range origin) { to.append(toUpper(c), origin); });
   case Normalizer::StripAccents:
     return eachChar(from, [&](Char c, Range origin) {
       if (!isMark(c))

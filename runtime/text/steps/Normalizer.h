@@ -16,6 +16,7 @@ struct Normalizer {
   enum Kind {
     Form,
     Lowercase,
+    Uppercase, ///< where it is one character, too
     StripAccents,
     Bert,
     Replace,

@@ -131,3 +131,5 @@ size_t attn::toLower(Char c, Char (&lower)[2]) {
     lower[0] = Char(utf8proc_tolower(utf8proc_int32_t(c)));
   return 1;
 }
+
+Char attn::toUpper(Char c) { return Char(utf8proc_toupper(utf8proc_int32_t(c))); }

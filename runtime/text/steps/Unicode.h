@@ -53,5 +53,7 @@ unsigned combiningClass(Char c);
 
 /// The lower case of a character: one, or three bytes more for U+0130. Returns the count.
 size_t toLower(Char c, Char (&lower)[2]);
+/// The upper case of a character where that is one, else itself.
+Char toUpper(Char c);
 
 } // namespace attn

@@ -312,7 +312,8 @@ TEST(ErrorTest, Paths) {
   EXPECT_EQ(ATTN_IO, attn_tokenizer_open("/proc/self/task", &tokenizer, &message));
   EXPECT_STREQ("error[R0501]: the folder `/proc/self/task` has no tokenizer\n   = help: expected "
                "tokenizer.json, tokenizer.model, spiece.model, sentencepiece.bpe.model, spm.model, "
-               "vocab.txt, tokenizer.bin, source.spm and vocab.json, or vocab.json and merges.txt",
+               "vocab.txt, tokenizer.bin, source.spm and vocab.json, vocab.json and merges.txt, or "
+               "vocab.json alone",
                message);
   attn_message_free(message);
 }
