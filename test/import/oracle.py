@@ -25,13 +25,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "numeric")]
 import oracle_hybrids
 import oracle_pictures
+import oracle_sounds
 from oracle_families import FAMILIES, HEADS
 from oracle_prompts import PROMPTED
 from program import Failed, call, run
 from vit_twin import write_safetensors
 
-FAMILIES |= oracle_hybrids.FAMILIES | PROMPTED | oracle_pictures.FAMILIES
-BOUND, MODELS = 1e-4, {**FAMILIES, **HEADS, **oracle_hybrids.HEADS, **oracle_pictures.HEADS}
+FAMILIES |= oracle_hybrids.FAMILIES | PROMPTED | oracle_pictures.FAMILIES | oracle_sounds.FAMILIES
+BOUND, MODELS = 1e-4, {**FAMILIES, **HEADS, **oracle_hybrids.HEADS, **oracle_pictures.HEADS,
+                                  **oracle_sounds.HEADS}
 # Keys that say who a config is of, and what a call returns.
 NAMES = {"architectures", "model_type", "transformers_version", "_name_or_path", "torch_dtype", "dtype", "id2label", "label2id", "return_dict",
          "output_hidden_states", "output_attentions", "torchscript", "is_encoder_decoder", "_attn_implementation_autoset", "experts_implementation"}

@@ -17,6 +17,7 @@ import pyramids
 from relatives import deberta_shapes, kin_shapes
 from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
                     opt_shapes, sam_shapes, swin_shapes, t5_encoder_shapes, t5_shapes, tower_shapes, trocr_shapes, vit_shapes)
+import sounds
 import vit_kin
 
 BERT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
@@ -228,6 +229,7 @@ PUBLISHED = {
 PUBLISHED.update(PUBLISHED_DECODERS)
 PUBLISHED.update(PROMPTS)
 PUBLISHED.update(pyramids.PUBLISHED | vit_kin.PUBLISHED | depths.PUBLISHED)
+PUBLISHED.update(sounds.PUBLISHED)
 SEQ2SEQ = dict(d_model=1024, encoder_layers=12, decoder_layers=12, encoder_attention_heads=16, decoder_attention_heads=16, encoder_ffn_dim=4096,
                decoder_ffn_dim=4096, max_position_embeddings=1024, scale_embedding=True, decoder_start_token_id=2, eos_token_id=2, pad_token_id=1)
 MT5 = dict(architectures=["MT5ForConditionalGeneration"], model_type="mt5", d_ff=1024, d_kv=64, d_model=512, decoder_start_token_id=0, eos_token_id=1,

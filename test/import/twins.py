@@ -23,6 +23,7 @@ from picture_models import clip, detr, sam, swin, timm, tower, trocr, vit
 from program import call, run
 import pyramids
 from relatives import KINDS, deberta, dinov3, kin
+import sounds
 import vit_kin
 from text_models import T5, bart, bert, gpt2, gpt_neox, llama, modernbert, nomic_bert, opt, sentence, t5
 
@@ -101,7 +102,7 @@ def check(family, folder):
         side = pyramids.side_of(config, FAMILIES[family][2])
         inputs = {"image": rng.standard_normal((BATCH, 3, side, side)).astype(np.float32)}
         return compare(family, folder, spec, inputs, pyramids.TWINS[config["model_type"]](config, w, **inputs))
-    if check_own := (vit_kin.TWINS | depths.TWINS).get(config["model_type"]):
+    if check_own := (vit_kin.TWINS | depths.TWINS | sounds.TWINS).get(config["model_type"]):
         inputs, wanted = check_own(config, w, FAMILIES[family][2], rng)
         return compare(family, folder, spec, inputs, wanted)
     if config["model_type"] == "dinov3_vit" or "_model" in config["model_type"]:
