@@ -23,6 +23,7 @@ from shapes import (backbone_weights, bart_shapes, bert_shapes, clip_shapes, det
                     opt_shapes, sam_shapes, swin_shapes, t5_encoder_shapes, t5_shapes, timm_shapes, tower_shapes, trocr_shapes, vit_shapes)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "numeric"))
+import parakeets
 import sounds
 import vit_kin
 from vit_twin import write_safetensors
@@ -458,7 +459,7 @@ FAMILIES.update({
 })
 FAMILIES.update(latent_folders(relative, NEAR))
 FAMILIES.update(pyramids.FOLDERS | vit_kin.FOLDERS | depths.FOLDERS)
-FAMILIES.update(sounds.FOLDERS)
+FAMILIES.update(sounds.FOLDERS | parakeets.FOLDERS)
 
 
 def random_weights(shapes, seed):

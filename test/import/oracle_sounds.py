@@ -5,6 +5,7 @@ import numpy as np
 import torch
 
 from oracle_families import tensor
+from parakeets import features
 
 
 def sizes(config):
@@ -39,12 +40,31 @@ def listener(entry, frames=13, **fields):
     return call
 
 
+def speaker(model):
+    """Of a class that takes spectrograms, as its feature extractor makes them."""
+    e = model.config.encoder_config
+    step, rng = 160 * e.subsampling_factor, np.random.default_rng(4)
+    samples, lengths = np.zeros((2, 6 * step), np.float32), np.array([6 * step - 70, 3 * step + 250], np.int32)
+    scores = torch.zeros(2, 6, model.config.vocab_size, dtype=torch.double)
+    for row, length, one in zip(samples, lengths, scores):
+        row[:length] = 0.1 * rng.standard_normal(length)
+        mel, count = features(row[:length].astype(np.float64), e.num_mel_bins)
+        made = model(input_features=tensor(mel[None]), attention_mask=(torch.arange(len(mel)) < count)[None])
+        frames = -(-count // e.subsampling_factor)
+        one[:frames] = made.logits[0, :frames]
+    return [({"scores": scores}, "transcribe", {"samples": samples, "lengths": lengths})]
+
+
+SPOKEN = dict(vocab_size=19, pad_token_id=18, encoder_config=dict(
+    hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=40, conv_kernel_size=5, subsampling_factor=4,
+    subsampling_conv_channels=6, num_mel_bins=80))
 HEARD = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=40, conv_dim=[8, 10, 12], conv_kernel=[10, 3, 2],
              conv_stride=[5, 2, 2], num_conv_pos_embeddings=6, num_conv_pos_embedding_groups=4, vocab_size=19)
 STABLE = dict(HEARD, do_stable_layer_norm=True, feat_extract_norm="layer", conv_bias=True)
 CLASSES = {"num_labels": 4, "classifier_proj_size": 9}
 scores, states, classes = listener("transcribe", scores="logits"), listener("encode", hidden="last_hidden_state"), listener("classify", scores="logits")
 FAMILIES = {
+    "parakeet_ctc": ("ParakeetForCTC", SPOKEN, speaker),
     "wav2vec2": ("Wav2Vec2ForCTC", dict(STABLE, adapter_attn_dim=7), scores),
     "hubert": ("HubertForCTC", HEARD, scores),
     "unispeech": ("UniSpeechForCTC", HEARD, scores),

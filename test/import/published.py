@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import depths
 from published_decoders import PUBLISHED_DECODERS
 from published_prompts import PROMPTS
+import parakeets
 import pyramids
 from relatives import deberta_shapes, kin_shapes
 from shapes import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, gpt_neox_shapes, llama_shapes, modernbert_shapes, nomic_shapes,
@@ -229,7 +230,7 @@ PUBLISHED = {
 PUBLISHED.update(PUBLISHED_DECODERS)
 PUBLISHED.update(PROMPTS)
 PUBLISHED.update(pyramids.PUBLISHED | vit_kin.PUBLISHED | depths.PUBLISHED)
-PUBLISHED.update(sounds.PUBLISHED)
+PUBLISHED.update(sounds.PUBLISHED | parakeets.PUBLISHED)
 SEQ2SEQ = dict(d_model=1024, encoder_layers=12, decoder_layers=12, encoder_attention_heads=16, decoder_attention_heads=16, encoder_ffn_dim=4096,
                decoder_ffn_dim=4096, max_position_embeddings=1024, scale_embedding=True, decoder_start_token_id=2, eos_token_id=2, pad_token_id=1)
 MT5 = dict(architectures=["MT5ForConditionalGeneration"], model_type="mt5", d_ff=1024, d_kv=64, d_model=512, decoder_start_token_id=0, eos_token_id=1,

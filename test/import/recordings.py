@@ -19,6 +19,7 @@ from make import make
 from program import call
 from sound_twin import wav
 from sounds import results
+import speech
 
 SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"]
 
@@ -61,6 +62,20 @@ def check_letters(driver, folder, tokens, settings, rng):
         assert b"".join(parts) in (wanted, wanted + b" "), (list(row), parts, wanted)
 
 
+def check_pieces(driver, folder, rng):
+    """A tokenizer.json whose class says that its tokens are those of frames: Parakeet's."""
+    os.makedirs(folder)
+    with open(f"{folder}/tokenizer.json", "w") as file:
+        json.dump(speech.tokenizer(), file)
+    with open(f"{folder}/tokenizer_config.json", "w") as file:
+        json.dump({"tokenizer_class": "ParakeetTokenizerFast", "pad_token": "<|nospeech|>", "unk_token": "<|endoftext|>"}, file)
+    blank = speech.END + speech.SPECIAL.index("<|nospeech|>")
+    rows = [np.repeat(rng.choice([*speech.ASCII[:9], blank], 12), rng.integers(1, 4, 12)) for _ in range(60)]
+    for row, (text, _) in zip(rows, Driver(driver, folder).decode(rows)):
+        kept = [number for number, _ in itertools.groupby(int(number) for number in row) if number != blank]
+        assert text == bytes(speech.LETTER[number] for number in kept), (list(row), text)
+
+
 def main():
     folder, driver = sys.argv[1:]
     count = 0
@@ -85,6 +100,7 @@ def main():
         assert said.returncode == 0, said.stderr
         assert said.stdout == "".join(line + "\n" for line in wanted), (said.stdout, wanted)
         count += len(wanted)
+    check_pieces(driver, f"{folder}/parakeet", np.random.default_rng(9))
     print(f"{count} recordings as NumPy writes them")
 
 

@@ -21,6 +21,7 @@ from measured import measured
 from parts import ONE_PART, one_part
 from picture_models import clip, detr, sam, swin, timm, tower, trocr, vit
 from program import call, run
+import parakeets
 import pyramids
 from relatives import KINDS, deberta, dinov3, kin
 import sounds
@@ -102,7 +103,7 @@ def check(family, folder):
         side = pyramids.side_of(config, FAMILIES[family][2])
         inputs = {"image": rng.standard_normal((BATCH, 3, side, side)).astype(np.float32)}
         return compare(family, folder, spec, inputs, pyramids.TWINS[config["model_type"]](config, w, **inputs))
-    if check_own := (vit_kin.TWINS | depths.TWINS | sounds.TWINS).get(config["model_type"]):
+    if check_own := (vit_kin.TWINS | depths.TWINS | sounds.TWINS | parakeets.TWINS).get(config["model_type"]):
         inputs, wanted = check_own(config, w, FAMILIES[family][2], rng)
         return compare(family, folder, spec, inputs, wanted)
     if config["model_type"] == "dinov3_vit" or "_model" in config["model_type"]:
