@@ -55,6 +55,9 @@ attn_status attn::transcribeFrames(attn_context &context, int32_t number,
     return error.set(ATTN_INVALID_ARGUMENT, "U0002",
                      "entry `%s` writes a token for each frame of a sound, and has no %s",
                      tables.entries[number].name, other);
+  if (count < 0)
+    return error.set(ATTN_INVALID_ARGUMENT, "R0101", "a sound of %lld samples",
+                     static_cast<long long>(count));
   Vector<int32_t> ids;
   if (hear(context, number, samples, count, ids, error))
     return error.status;
