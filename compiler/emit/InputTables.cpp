@@ -58,7 +58,7 @@ Constants attn::imageTable(ConstantBuilder &build, llvm::ArrayRef<EntryInfo> ent
            build.i32(channels), build.i32(filter), build.sequence(mean), build.sequence(std),
            number("resized_width"), number("resized_height"), build.i32(fit), number("merged"),
            build.i64(said("least_pixels")), build.i64(said("most_pixels")), text("mark"),
-           text("shown"), text("alone")}));
+           text("shown"), text("alone"), text("begin"), text("end")}));
     }
   return table;
 }

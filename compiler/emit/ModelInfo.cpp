@@ -47,8 +47,8 @@ bool takesSound(ModuleOp model) {
 
 /// Whether pictures in a prompt give an input.
 static bool isOfPrompt(const TensorInfo &input) {
-  static constexpr llvm::StringLiteral names[] = {"seen",  "picked", "at",
-                                                  "since", "until",  "behind"};
+  static constexpr llvm::StringLiteral names[] = {"seen",  "picked", "at",   "since",
+                                                  "until", "behind", "final"};
   return llvm::is_contained(names, input.name);
 }
 

@@ -21,6 +21,8 @@ static int32_t inputNamed(const attn_abi_entry &entry, const char *name) {
 
 Pictures::~Pictures() { clear(); }
 
+bool Pictures::areSeenWhole() const { return image && inputNamed(entry, "final") >= 0; }
+
 void Pictures::clear() {
   for (Picture &picture : pictures)
     attn_picture_free(&picture.pixels);
@@ -66,8 +68,8 @@ bool Pictures::gives(const attn_abi_tensor &input) const {
     return false;
   if (strcmp(input.name, "seen") == 0)
     return true;
-  bool isOne = strcmp(input.name, "behind") == 0;
-  for (const char *name : {"picked", "at", "since", "until", "behind"})
+  bool isOne = strcmp(input.name, "behind") == 0 || strcmp(input.name, "final") == 0;
+  for (const char *name : {"picked", "at", "since", "until", "behind", "final"})
     if (strcmp(input.name, name) == 0)
       return input.dtype == ATTN_I32 && input.rank == (isOne ? 1 : strcmp(name, "at") == 0 ? 3 : 2);
   return false;
@@ -159,7 +161,8 @@ static size_t findMark(Slice text, size_t from, Slice mark) {
   return text.size;
 }
 
-attn_status Pictures::expand(Slice given, Vector<char> &expanded, Error &error) const {
+attn_status Pictures::expand(Slice given, bool isPrompt, Vector<char> &expanded,
+                             Error &error) const {
   Slice mark(image->mark);
   Vector<char> marked;
   bool hasRoom = true;
@@ -175,7 +178,13 @@ attn_status Pictures::expand(Slice given, Vector<char> &expanded, Error &error) 
       hasRoom = hasRoom && appendShown(pictures[count], expanded);
     ++count;
   }
-  if (!hasRoom || !append(expanded, text.from(from)))
+  isPrompt &= !pictures.empty();
+  if (isPrompt && image->begin)
+    hasRoom = hasRoom && append(expanded, Slice(image->begin));
+  hasRoom = hasRoom && append(expanded, text.from(from));
+  if (isPrompt && image->end)
+    hasRoom = hasRoom && append(expanded, Slice(image->end));
+  if (!hasRoom)
     return error.outOfMemory("a prompt");
   if (count == pictures.size())
     return ATTN_OK;
@@ -279,6 +288,7 @@ bool Pictures::prepare(int64_t held) {
       at[axis * count + t] = place.at[axis];
   }
   behind = int32_t(next - int64_t(places.size()));
+  final = int32_t(places.size()) - 1;
   return blank.resize(rowSize());
 }
 
@@ -300,8 +310,9 @@ void Pictures::bind(const attn_abi_tensor &input, attn_tensor &tensor) {
   for (auto &one : known)
     if (strcmp(input.name, one.name) == 0)
       tensor.data = one.numbers->data();
-  if (strcmp(input.name, "behind") == 0) {
-    tensor.data = &behind, tensor.shape[0] = 1;
+  bool isFinal = strcmp(input.name, "final") == 0;
+  if (isFinal || strcmp(input.name, "behind") == 0) {
+    tensor.data = isFinal ? &final : &behind, tensor.shape[0] = 1;
   } else if (strcmp(input.name, "seen") == 0) {
     Vector<float> &rows = seen.empty() ? blank : seen;
     for (int32_t a = 1; a < input.rank; ++a)

@@ -38,9 +38,13 @@ public:
   /// How many there are.
   size_t count() const { return pictures.size(); }
 
+  /// Whether texts with these pictures are put together without what a tokenizer puts around them.
+  bool areFramed() const { return image && image->begin && !pictures.empty(); }
+  /// Whether a prompt's rows see what is behind them, so that none may be kept for another prompt.
+  bool areSeenWhole() const;
   /// Puts what the pictures become in the places of their marks, which begin the text where it has
-  /// none.
-  attn_status expand(Slice text, Vector<char> &expanded, Error &error) const;
+  /// none. With `isPrompt`, not a turn of a chat, it gets what is put behind pictures and prompts.
+  attn_status expand(Slice text, bool isPrompt, Vector<char> &expanded, Error &error) const;
   /// Finds the rows among the tokens of such a text.
   attn_status place(const attn_tokens &tokens, Error &error);
   /// Lets the entry see what it has not seen.
@@ -83,9 +87,9 @@ private:
   Vector<float> blank;        ///< a row, which an entry takes where there is no picture
   Vector<PromptPlace> places; ///< of each token of the prompt
   int64_t next = 0;           ///< the position behind the prompt
-  // Of a call: [count], [3, count], [count], [count], [1].
+  // Of a call: [count], [3, count], [count], [count].
   Vector<int32_t> picked, at, since, until;
-  int32_t behind = 0;
+  int32_t behind = 0, final = 0; ///< of all: [1]
 };
 
 } // namespace attn

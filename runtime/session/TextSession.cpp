@@ -74,13 +74,17 @@ attn_status TextSession::prompt(const char *text, size_t size, const attn_text_o
   attn_tokens_free(&tokens);
   char *message = nullptr;
   Vector<char> expanded;
+  int32_t flags = options.flags;
   if (pictures.areTaken()) {
-    if (attn_status status = pictures.expand(Slice(text, size), expanded, error))
+    bool isPrompt = (flags & ATTN_TEXT_ADD_SPECIAL) != 0;
+    if (attn_status status = pictures.expand(Slice(text, size), isPrompt, expanded, error))
       return status;
     text = expanded.data(), size = expanded.size();
+    if (pictures.areFramed())
+      flags &= ~ATTN_TEXT_ADD_SPECIAL;
   }
   if (attn_status status =
-          attn_tokenizer_encode(&tokenizer, text, size, options.flags, &tokens, &message)) {
+          attn_tokenizer_encode(&tokenizer, text, size, flags, &tokens, &message)) {
     error.take(status, message);
     attn_message_free(message);
     return status;
@@ -114,7 +118,7 @@ void TextSession::clearPictures() {
 
 int64_t TextSession::heldTokens(const attn_generation &numbers) const {
   const attn_abi_model &tables = *context.model->tables;
-  if (numbers.beams > 1 || cached.empty())
+  if (numbers.beams > 1 || cached.empty() || pictures.areSeenWhole())
     return 0;
   // Caches that are filled anew hold something else than a beginning, and so do those that another
   // call has used.

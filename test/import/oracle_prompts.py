@@ -50,6 +50,10 @@ def pictured(model):
     picked = np.where(there, np.arange(ids.shape[1]) - 3, -1).astype(np.int32)
     inputs = {"ids": ids, "seen": np.ascontiguousarray(seen.float().numpy()), "picked": picked}
     more = {}
+    if config.model_type == "paligemma":  # the whole text is the prompt
+        inputs["final"] = np.array([ids.shape[1] - 1], np.int32)
+        inputs["ids"] = np.where(ids < config.text_config.vocab_size, ids, 0).astype(np.int32)  # as the class has it
+        more["token_type_ids"] = tensor(np.zeros_like(ids))
     if config.model_type == "gemma3":
         own = np.arange(ids.shape[1])[None]
         inputs["since"], inputs["until"] = (np.where(there, end, own).astype(np.int32) for end in (3, 2 + len(seen)))
@@ -126,6 +130,14 @@ PROMPTED = {
                                  "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 1, 1], "partial_rotary_factor": 0.5}},
         vision_config=dict(depth=2, hidden_size=32, out_hidden_size=32, intermediate_size=48, num_heads=2, patch_size=4, num_position_embeddings=25)),
         prompted),
+    "paligemma": ("PaliGemmaForConditionalGeneration", dict(
+        image_token_index=50, projection_dim=32, text_config={**LLAMA, "model_type": "gemma", "head_dim": 8},
+        vision_config=dict(model_type="siglip_vision_model", **TOWER, image_size=16, patch_size=8, vision_use_head=False)), pictured),
+    "paligemma2": ("PaliGemmaForConditionalGeneration", dict(
+        image_token_index=50, projection_dim=32, text_config={
+            **LLAMA, "model_type": "gemma2", "head_dim": 8, "sliding_window": 5, "query_pre_attn_scalar": 8,
+            "layer_types": ["sliding_attention", "full_attention"]},
+        vision_config=dict(model_type="siglip_vision_model", **TOWER, image_size=16, patch_size=8, vision_use_head=False)), pictured),
     "gemma3": ("Gemma3ForConditionalGeneration", dict(
         image_token_id=50, boi_token_id=51, eoi_token_id=52, mm_tokens_per_image=4,
         text_config={**LLAMA, "head_dim": 8, "sliding_window": 5, "query_pre_attn_scalar": 8, "layer_types": ["sliding_attention", "full_attention"]},

@@ -17,6 +17,7 @@ from PIL import Image
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "numeric")]
 import gemma4
+import tower_models
 from make import random_weights
 from program import call, run
 from prompt_models import prompt_shapes, read, see, tower_shapes
@@ -99,7 +100,7 @@ def draw(folder):
 
 def written(form, config, weights, vocabulary, ids, seen):
     """The text that follows, and its tokens."""
-    chosen = []
+    chosen, config["prompt"] = [], len(ids)
     while len(chosen) < STEPS:
         token = int(np.argmax(form.read(config, weights, [*ids, *chosen], seen)))
         if token == config["stop"]:
@@ -156,11 +157,17 @@ class Form(NamedTuple):
     mark: str
     around: str
     alone: str
+    begin: str = ""  # behind the last picture of a prompt
+    end: str = ""  # of a prompt with pictures
 
 
 QWEN = Form(publish, see, read, lambda seen: seen[0][0], MARKS[0], "{}", "<|vision_start|><|image_pad|><|vision_end|>")
 GEMMA = Form(publish_gemma4, gemma4.see, lambda *of: gemma4.read(*of)[-1], lambda seen: seen, "<|image|>", "<|image>{}<image|>", "<|image|>")
-FORMS = dict.fromkeys(KINDS, QWEN) | dict.fromkeys(GEMMAS, GEMMA)
+SEEING = {"paligemma": Form(lambda *of: publish_seeing(*of), tower_models.see,
+                            lambda config, weights, ids, seen: tower_models.read(config, weights, ids, np.concatenate(seen) if seen else []),
+                            lambda seen: seen, "<image>", "{}", "<image>", "<bos>", "\n")}
+SEEING["paligemma2"] = SEEING["paligemma"]
+FORMS = SEEING | dict.fromkeys(KINDS, QWEN) | dict.fromkeys(GEMMAS, GEMMA)
 
 
 def shown(form, text, seen):
@@ -168,7 +175,34 @@ def shown(form, text, seen):
     if form.mark not in text:
         text = form.alone * len(seen) + text
     parts = text.split(form.mark)
+    if seen:
+        parts[-1] = form.begin + parts[-1] + form.end
     return parts[0] + "".join(form.around.format(form.mark * len(form.rows(rows))) + part for rows, part in zip(seen, parts[1:]))
+
+
+# Whose encoders are SigLIP's: special tokens, of which the first is that of rows, and the config's own keys of the text and of all.
+MODELS = {"paligemma": (["<image>", "<bos>"], dict(model_type="gemma"), dict(model_type="paligemma", projection_dim=32, tie_word_embeddings=True)),
+          "paligemma2": (["<image>", "<bos>"], dict(model_type="gemma2", query_pre_attn_scalar=8, sliding_window=6),
+                         dict(model_type="paligemma", projection_dim=32, tie_word_embeddings=True))}
+
+
+def publish_seeing(folder, kind):
+    marks, of_text, of_all = MODELS[kind]
+    tokenizer, size, vocabulary = tokenizer_with([*marks, "<|end|>"])
+    words = {**TEXT, "vocab_size": size + len(marks) + 1, **of_text}
+    if words["model_type"].startswith("gemma"):
+        words["hidden_activation"] = "gelu_pytorch_tanh"
+    eyes = dict(model_type="siglip_vision_model", hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2, image_size=32,
+                patch_size=8)
+    config = dict(architectures=["ForConditionalGeneration"], text_config=words, vision_config=eyes, image_token_index=size, **of_all)
+    picture = dict(image_processor_type="SiglipImageProcessor", size=dict(height=32, width=32), image_mean=[0.5, 0.4, 0.6], image_std=[0.5, 0.4, 0.3],
+                   image_seq_length=16)
+    files = {"config.json": config, "tokenizer.json": tokenizer, "preprocessor_config.json": picture,
+             "generation_config.json": dict(max_new_tokens=STEPS, eos_token_id=size + len(marks))}
+    whole = {**config, "image_token_id": size, "picture": picture, "stop": size + len(marks)}
+    tensors = random_weights(tower_models.seen_shapes(whole), 3)
+    write_files(folder, files, tensors)
+    return whole, {name: value.astype(np.float64) for name, value in tensors.items()}, vocabulary
 
 
 def check(folder, kind):
@@ -189,6 +223,8 @@ def check(folder, kind):
         code, got, notes = said([program, "--prompt", text, *options])
         assert code == 0 and got.rstrip("\n") == wanted.rstrip("\n"), f"{kind}, {text}: {got!r}, expected {wanted!r}\n{notes}"
         assert notes.split()[0] == str(len(ids)), f"{notes}, expected {len(ids)} tokens"
+    if kind in SEEING and form.end:  # no chats are published
+        return program, files, one
     # A chat: the picture is in the first turn, and what was read of it is kept.
     code, got, notes = said([program, "--chat", "--image", files[0]], "And\nthe king\n")
     first = shown(form, f"user:{one}And<|end|>assistant:", [eyes[files[0]]])
@@ -301,7 +337,7 @@ def tokens_of(folder, text):
 
 
 def main():
-    for kind in [*GEMMAS, *KINDS]:
+    for kind in [*SEEING, *GEMMAS, *KINDS]:
         program, files, one = check(os.path.join(sys.argv[1], kind), kind)
         print(f"{kind}: the same texts")
     for kind in TOWERS:

@@ -2,6 +2,7 @@
 """Configs of language models that see, as they were published, for published.py: the model, its config, and how many parameters it is known to have."""
 from gemma4 import gemma4_shapes
 from prompt_models import prompt_shapes, tower_shapes
+from tower_models import seen_shapes
 
 ROPE = dict(rope_scaling=dict(type="mrope", mrope_section=[16, 24, 24]), rope_theta=1000000.0)
 TOKENS = dict(vision_start_token_id=151652, vision_end_token_id=151653, vision_token_id=151654, image_token_id=151655, video_token_id=151656)
@@ -70,6 +71,23 @@ PROMPTS = {
                            intermediate_size=4304, model_type="qwen3_vl_moe", num_heads=16, num_position_embeddings=2304, out_hidden_size=2048,
                            patch_size=16, spatial_merge_size=2, temporal_patch_size=2)),
                                        shapes_of("model.language_model.", "model.visual."), 31070754032),
+    "google/paligemma-3b-pt-224": (dict(
+        architectures=["PaliGemmaForConditionalGeneration"], model_type="paligemma", _vocab_size=257152, bos_token_id=2, eos_token_id=1,
+        hidden_size=2048, ignore_index=-100, image_token_index=257152, pad_token_id=0, projection_dim=2048, tie_word_embeddings=True,
+        text_config=dict(model_type="gemma", head_dim=256, hidden_size=2048, intermediate_size=16384, num_attention_heads=8, num_hidden_layers=18,
+                         num_image_tokens=256, num_key_value_heads=1, vocab_size=257216),
+        vision_config=dict(hidden_size=1152, intermediate_size=4304, model_type="siglip_vision_model", num_attention_heads=16, num_hidden_layers=27,
+                           num_image_tokens=256, patch_size=14, projection_dim=2048, projector_hidden_act="gelu_fast", vision_use_head=False)),
+                                   seen_shapes, 2923466480),
+    "google/paligemma2-3b-pt-448": (dict(
+        architectures=["PaliGemmaForConditionalGeneration"], model_type="paligemma", _vocab_size=257152, bos_token_id=2, eos_token_id=1,
+        hidden_size=2304, image_token_index=257152, num_hidden_layers=26, pad_token_id=0, projection_dim=2304, tie_word_embeddings=True,
+        text_config=dict(model_type="gemma2", cache_implementation="hybrid", head_dim=256, hidden_size=2304, intermediate_size=9216,
+                         num_attention_heads=8, num_hidden_layers=26, num_image_tokens=1024, num_key_value_heads=4, query_pre_attn_scalar=256,
+                         sliding_window=4096, tie_word_embeddings=True, vocab_size=257216),
+        vision_config=dict(hidden_size=1152, image_size=448, intermediate_size=4304, model_type="siglip_vision_model", num_attention_heads=16,
+                           num_hidden_layers=27, num_image_tokens=1024, num_positions=256, patch_size=14, projection_dim=2304, torch_dtype="bfloat16",
+                           vision_use_head=False)), seen_shapes, 3033127152),
     "google/gemma-3-4b-it": (dict(
         architectures=["Gemma3ForConditionalGeneration"], model_type="gemma3", boi_token_index=255999, eoi_token_index=256000,
         image_token_index=262144, mm_tokens_per_image=256, eos_token_id=[1, 106], tie_word_embeddings=True,

@@ -236,6 +236,8 @@ Layout Formatter::head(const ImageDecl &decl) {
   text("prompt ", decl.mark);
   text("as ", decl.shown);
   text("alone ", decl.alone);
+  text("begin ", decl.begin);
+  text("end ", decl.end);
   return group(nest(layout));
 }
 

@@ -327,6 +327,9 @@ struct ImageDecl : Item {
   std::optional<Name> mark;  ///< What stands for a picture in a prompt.
   std::optional<Name> shown; ///< What the mark becomes: a token for each row within `{` and `}`.
   std::optional<Name> alone; ///< What is put in front of a prompt that has no mark.
+  std::optional<Name>
+      begin;               ///< What is put behind the last picture, not what a tokenizer begins by.
+  std::optional<Name> end; ///< What is put behind a prompt with pictures.
   explicit ImageDecl(SourceRange keyword) : Item(Kind::Image, keyword) {}
   static bool classof(const Item *i) { return i->kind == Kind::Image; }
 };

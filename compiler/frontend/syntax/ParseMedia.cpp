@@ -34,13 +34,18 @@ static void parsePatches(Parser &parser, ImageDecl &image) {
   parser.expectWord("pixels", DiagCode::UnexpectedToken, "behind the most");
 }
 
-/// Behind `prompt`: the mark of a picture, what it becomes, what is put where there is none.
+/// Behind `prompt`: the mark of a picture, what it becomes, what is put where there is none, and
+/// what is put around the text behind the pictures.
 static void parsePicturePrompt(Parser &parser, ImageDecl &image) {
   image.mark = parsePattern(parser, "what stands for a picture in a prompt, in quotes");
   if (parser.acceptWord("as"))
     image.shown = parsePattern(parser, "what that becomes, in quotes");
   if (parser.acceptWord("alone"))
     image.alone = parsePattern(parser, "what begins a prompt without one, in quotes");
+  if (parser.acceptWord("begin"))
+    image.begin = parsePattern(parser, "what stands behind the last picture, in quotes");
+  if (parser.acceptWord("end"))
+    image.end = parsePattern(parser, "what ends a prompt with pictures, in quotes");
 }
 
 ItemPtr parseImage(Parser &parser) {

@@ -21,6 +21,16 @@ static const EyesKind *kindOf(StringRef type) {
   return nullptr;
 }
 
+std::string Eyes::spanNames() const {
+  return !isWhole ? "" : isPrefix ? ", final" : ", since, until";
+}
+
+std::string Eyes::spanParameters() const {
+  if (!isWhole)
+    return "";
+  return isPrefix ? ", final: i32[B]" : ", since: i32[B, T], until: i32[B, T]";
+}
+
 ArrayRef<StringRef> eyesParts(StringRef wrapperType) {
   const EyesKind *kind = kindOf(wrapperType);
   return kind ? kind->parts : ArrayRef<StringRef>();

@@ -14,9 +14,13 @@ struct Eyes {
   /// Which of the positions by time, row and column turns pair `p`: 0, 1 or 2; empty where
   /// positions are counted.
   std::string kindOfPair;
-  int64_t deep = 0;     ///< how many layers in front are given rows of their own
-  bool isWhole = false; ///< rows of one picture see each other, those behind, too
-  int64_t rows = 0;     ///< then: of a picture
+  int64_t deep = 0;      ///< how many layers in front are given rows of their own
+  bool isWhole = false;  ///< rows of one picture see each other, those behind, too
+  int64_t rows = 0;      ///< then: of a picture
+  bool isPrefix = false; ///< and so do all tokens of a prompt
+  /// ", since, until", or ", final": which tokens see each other; the same as a block takes it.
+  std::string spanNames() const;
+  std::string spanParameters() const;
 };
 
 /// What is read of a model around a language model.

@@ -14,10 +14,10 @@ namespace attn::importer {
 
 /// Models whose language model, given a text alone, computes what it does by itself.
 static constexpr StringRef wrapperTypes[] = {
-    "gemma3",          "mistral3",     "llava",       "llava_next", "llava_next_video",
-    "llava_onevision", "vipllava",     "internvl",    "idefics3",   "smolvlm",
-    "voxtral",         "qwen3_5",      "qwen3_5_moe", "qwen2_vl",   "qwen2_5_vl",
-    "qwen3_vl",        "qwen3_vl_moe", "llama4",      "gemma4"};
+    "paligemma",        "gemma3",          "mistral3",     "llava",       "llava_next",
+    "llava_next_video", "llava_onevision", "vipllava",     "internvl",    "idefics3",
+    "smolvlm",          "voxtral",         "qwen3_5",      "qwen3_5_moe", "qwen2_vl",
+    "qwen2_5_vl",       "qwen3_vl",        "qwen3_vl_moe", "llama4",      "gemma4"};
 
 namespace {
 
@@ -41,6 +41,24 @@ static constexpr InnerDefault innerDefaults[] = {
     {"gemma3_text", "sliding_window", 4096},
     {"gemma3_text", "rope_theta", 1000000},
     {"gemma3_text", "rope_local_base_freq", 10000},
+    {"gemma", "vocab_size", 256000},
+    {"gemma", "hidden_size", 3072},
+    {"gemma", "intermediate_size", 24576},
+    {"gemma", "num_hidden_layers", 28},
+    {"gemma", "num_attention_heads", 16},
+    {"gemma", "num_key_value_heads", 16},
+    {"gemma", "head_dim", 256},
+    {"gemma", "max_position_embeddings", 8192},
+    {"gemma2", "vocab_size", 256000},
+    {"gemma2", "hidden_size", 2304},
+    {"gemma2", "intermediate_size", 9216},
+    {"gemma2", "num_hidden_layers", 26},
+    {"gemma2", "num_attention_heads", 8},
+    {"gemma2", "num_key_value_heads", 4},
+    {"gemma2", "head_dim", 256},
+    {"gemma2", "max_position_embeddings", 8192},
+    {"gemma2", "query_pre_attn_scalar", 256},
+    {"gemma2", "sliding_window", 4096},
     {"llama", "vocab_size", 32000},
     {"llama", "hidden_size", 4096},
     {"llama", "intermediate_size", 11008},
@@ -86,21 +104,24 @@ static void readInner(const json::Object &whole, const json::Object &text, Inner
   for (StringRef key : {"eos_token_id", "bos_token_id", "pad_token_id", "tie_word_embeddings"})
     if (const json::Value *value = whole.get(key); value && !config.get(key))
       config[key] = *value;
+  bool isGemma = inner.typeOfWrapper == "gemma3" || inner.typeOfWrapper == "paligemma";
   // Where pictures are read, the class around decides; LLaVA's takes what either says.
   if (!eyesParts(inner.typeOfWrapper).empty()) {
     bool ofText = text.getBoolean("tie_word_embeddings").value_or(false);
     if (std::optional<bool> outer = whole.getBoolean("tie_word_embeddings"))
       config["tie_word_embeddings"] = *outer || (ofText && inner.typeOfWrapper == "llava");
-    else if (inner.typeOfWrapper == "gemma3")
+    else if (isGemma)
       config["tie_word_embeddings"] = true;
   }
   if (const json::Value *cap = config.get("final_logit_softcapping");
-      cap && inner.typeOfWrapper == "gemma3") {
-    if (cap->kind() != json::Value::Null)
+      isGemma && (cap || type == "gemma2")) {
+    if (!cap || cap->kind() != json::Value::Null)
       inner.notes.push_back("`text_config.final_logit_softcapping` is left out, as the published "
                             "class of the whole leaves it out");
-    config.erase("final_logit_softcapping");
+    config["final_logit_softcapping"] = nullptr;
   }
+  if (inner.typeOfWrapper == "paligemma") // whatever it says, a prompt sees itself whole
+    config.erase("use_bidirectional_attention");
   // Each of these families has a class of this kind, by whatever name.
   config["architectures"] = json::Array{"TextForCausalLM"};
   // A rule that angles had before positions of pictures were values beside it.

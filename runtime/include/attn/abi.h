@@ -289,6 +289,9 @@ typedef struct {
   /* What stands for a picture in a prompt, null where none does; what that becomes, with the token
    * of each row of the picture within braces; what a prompt without a mark begins with. */
   const char *mark, *shown, *alone;
+  /* What is put behind the last picture of a prompt, in the place of what the tokenizer puts around
+   * texts, and behind the whole; null where nothing is. Not in chats. */
+  const char *begin, *end;
 } attn_abi_image;
 
 /* What a row of scores is printed as beside the names of classes: parts of one that they have in

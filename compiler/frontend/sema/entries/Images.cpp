@@ -260,6 +260,10 @@ static bool addPrompt(Sema &sema, const ImageDecl &image,
     to.push_back(sema.builder.getNamedAttr(key, sema.builder.getStringAttr(text)));
   };
   add("mark", image.mark->text), add("shown", shown), add("alone", alone);
+  if (image.begin)
+    add("begin", image.begin->text);
+  if (image.end)
+    add("end", image.end->text);
   return true;
 }
 

@@ -6,8 +6,10 @@
 //     Tuning" (LLaVA: the last layer but one of CLIP, two linear maps)
 //   Gemma Team 2025, "Gemma 3 Technical Report" (SigLIP, means of squares of patches, one map; the
 //     rows of a picture see each other)
+//   Beyer et al. 2024, "PaliGemma" (SigLIP, one map; all tokens of a prompt see each other)
 #include "compiler/import/checkpoint/Eyes.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
 using namespace llvm;
@@ -91,36 +93,56 @@ static int64_t setGemma(EyesReader &reader, int64_t layers, int64_t grid, Templa
   return side * side;
 }
 
+/// PaliGemma's: one map.
+static void setPali(EyesReader &reader, int64_t layers, TemplateValues &values) {
+  if (reader.outer.size("projection_dim", 2048) != reader.width)
+    reader.outer.refuse("projection_dim",
+                        Twine(reader.width) + ", the width of the language model");
+  values.set("layers", layers);
+  values.setIf("pali", true);
+  values.set("map", partOf(reader, "multi_modal_projector"));
+}
+
+/// What stands for a picture in prompts, and what that becomes.
+static StringRef promptOf(StringRef type) {
+  return StringSwitch<StringRef>(type)
+      .Case("gemma3", " prompt \"<start_of_image>\" as \"\\n\\n<start_of_image>"
+                      "{<image_soft_token>}<end_of_image>\\n\\n\"")
+      .Case("paligemma", " prompt \"<image>\" begin \"<bos>\" end \"\\n\"")
+      .Default(" prompt \"<image>\" alone \"<image>\\n\"");
+}
+
 static Eyes readTower(EyesReader &reader, raw_ostream &os) {
   FamilyWriter &writer = reader.writer;
   FamilyWriter own{writer.folder, writer.config,       os,         writer.type,
                    writer.model,  writer.architecture, writer.task};
   Config vision = reader.outer.within("vision_config");
-  bool isGemma = reader.type == "gemma3";
+  bool isGemma = reader.type == "gemma3", isPali = reader.type == "paligemma",
+       ofGoogle = isGemma || isPali;
   std::string type =
-      vision.text("model_type", isGemma ? "siglip_vision_model" : "clip_vision_model");
+      vision.text("model_type", ofGoogle ? "siglip_vision_model" : "clip_vision_model");
   bool isSiglip = type == "siglip_vision_model";
-  if (!isSiglip && (isGemma || type != "clip_vision_model"))
+  if (!isSiglip && (ofGoogle || type != "clip_vision_model"))
     vision.refuse("model_type",
-                  isGemma ? "siglip_vision_model" : "clip_vision_model or siglip_vision_model");
+                  ofGoogle ? "siglip_vision_model" : "clip_vision_model or siglip_vision_model");
   std::string part = partOf(reader, "vision_tower");
   if (reader.hasWithin(part + "vision_model")) // which later versions of the library leave out
     part += "vision_model.";
   Eyes eyes;
-  eyes.isWhole = isGemma;
+  eyes.isWhole = ofGoogle;
+  eyes.isPrefix = isPali;
   TemplateValues values;
   int64_t grid = setTower(reader, part, vision, isSiglip, values),
           layers = vision.size("num_hidden_layers", 12);
   if (isGemma)
     eyes.rows = setGemma(reader, layers, grid, values);
+  else if (isPali)
+    setPali(reader, layers, values);
   else
     setLlava(reader, part, layers, isSiglip, values);
   std::string line =
       readPromptPicture(own, isGemma ? writer.type : type, vision.size("image_size", 224));
-  values.set("picture", line + (isGemma ? " prompt \"<start_of_image>\" as "
-                                          "\"\\n\\n<start_of_image>{<image_soft_token>}"
-                                          "<end_of_image>\\n\\n\""
-                                        : " prompt \"<image>\" alone \"<image>\\n\""));
+  values.set("picture", line + promptOf(reader.type).str());
   writeTemplate(own, "tower_eyes", values);
   reader.outer.adopt(vision);
   return eyes;
@@ -128,6 +150,6 @@ static Eyes readTower(EyesReader &reader, raw_ostream &os) {
 
 static constexpr StringRef towerParts[] = {"vision_tower", "model.vision_tower",
                                            "multi_modal_projector", "model.multi_modal_projector"};
-const EyesKind towerEyes = {"gemma3 llava", towerParts, readTower};
+const EyesKind towerEyes = {"gemma3 llava paligemma", towerParts, readTower};
 
 } // namespace attn::importer

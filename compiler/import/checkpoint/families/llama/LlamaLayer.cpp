@@ -27,7 +27,7 @@ std::string LlamaWriter::layerArguments() const {
   if (isSeen)
     given.push_back("seen = if " + layersWhere(isFull) + " then " + maskOf(false) + " else " +
                     maskOf(true));
-  if (isSeen && eyes && eyes->isWhole)
+  if (isSeen && eyes && eyes->isWhole && !eyes->isPrefix)
     given.push_back("near = if " + layersWhere(isFull) + " then " + nearOf(false) + " else " +
                     nearOf(true));
   if (turnsByLayer())
@@ -49,6 +49,8 @@ std::string LlamaWriter::layerArguments() const {
 
 std::string LlamaWriter::mask() const {
   std::string own = reach ? (isFull.empty() ? maskOf(true) : "seen") : maskOf(false);
+  if (eyes && eyes->isPrefix)
+    return own + " or prompt";
   if (eyes && eyes->isWhole)
     return own + " or picture and " + (own == "seen" ? "near" : nearOf(reach > 0));
   if (!seesBothWays)
@@ -294,7 +296,10 @@ std::string LlamaWriter::writeMlpInput() {
 void LlamaWriter::writeLayer() {
   if (is(OnePart))
     return writeOnePart();
-  if (eyes && eyes->isWhole)
+  if (eyes && eyes->isPrefix)
+    os << "// Tokens of a prompt see each other.\nmask prompt(b, j) with input final: i32[B] = "
+          "j <= final[b]\n\n";
+  else if (eyes && eyes->isWhole)
     os << "// Rows of one picture see each other.\nmask picture(b, i, j) with input since: i32[B, "
           "T], until: i32[B, T] = since[b, i.row] <= j and j <= until[b, i.row]\n\n";
   if (seesBothWays)
@@ -303,7 +308,7 @@ void LlamaWriter::writeLayer() {
   SmallVector<std::string> statics;
   if (!isFull.empty() && reach)
     statics.push_back("seen = " + maskOf(false));
-  if (!isFull.empty() && reach && eyes && eyes->isWhole)
+  if (!isFull.empty() && reach && eyes && eyes->isWhole && !eyes->isPrefix)
     statics.push_back("near = " + nearOf(false));
   if (turnsByLayer())
     statics.push_back("full = true");

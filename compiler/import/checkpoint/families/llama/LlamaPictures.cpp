@@ -11,13 +11,13 @@ namespace attn::importer {
 std::string LlamaWriter::pictureNames() const {
   std::string names = isPlaced() ? ", phase" : "";
   names += eyes && eyes->deep ? ", more" : "";
-  return names + (eyes && eyes->isWhole ? ", since, until" : "");
+  return names + (eyes ? eyes->spanNames() : "");
 }
 
 std::string LlamaWriter::pictureParameters() const {
   std::string names = isPlaced() ? ", phase: [B, T, AP]" : "";
   names += eyes && eyes->deep ? ", more: [B, T, D, DR]" : "";
-  return names + (eyes && eyes->isWhole ? ", since: i32[B, T], until: i32[B, T]" : "");
+  return names + (eyes ? eyes->spanParameters() : "");
 }
 
 std::string LlamaWriter::withDeepRows(const std::string &made) const {
@@ -57,9 +57,9 @@ void LlamaWriter::writeTextBlocks(StringRef given) {
 void LlamaWriter::writePictureEntries() {
   std::string given = "ids: i32[B, T], seen: [Rows, D" + std::string(eyes->deep ? ", PR" : "") +
                       "], picked: i32[B, T]" + (isPlaced() ? ", at: i32[AK, B, T]" : "") +
-                      (eyes->isWhole ? ", since: i32[B, T], until: i32[B, T]" : ""),
+                      eyes->spanParameters(),
               passed = "(ids, seen, picked" + std::string(isPlaced() ? ", at" : "") +
-                       (eyes->isWhole ? ", since, until" : "") + mixer.names() + ", kv)",
+                       eyes->spanNames() + mixer.names() + ", kv)",
               scores = mixer.states.empty() ? "[B, T, V]" : "scores: [B, T, V]" + mixer.results();
   os << eyes->text << '\n';
   writeTextBlocks(given);
@@ -75,7 +75,9 @@ void LlamaWriter::writePictureEntries() {
      << "let x = " << embeddedTokens("token") << '\n';
   if (isPlaced())
     os << "let phase = repeat(float(repeat(behind, T) + positions(T)), AP) * speed\n";
-  if (eyes->isWhole)
+  if (eyes->isPrefix)
+    os << "let final = first(T, 0 * token) - 1\n";
+  else if (eyes->isWhole)
     os << "let since = 0 * token + positions(T)\nlet until = since\n";
   if (eyes->deep)
     os << "let more = 0 * float(repeat(token, D, DR))\n";
