@@ -49,16 +49,36 @@ Constants attn::imageTable(ConstantBuilder &build, llvm::ArrayRef<EntryInfo> ent
                         .Case("padded", ATTN_FIT_PADDED)
                         .Case("within", ATTN_FIT_WITHIN)
                         .Case("patches", ATTN_FIT_PATCHES)
+                        .Case("tiles", ATTN_FIT_TILES)
                         .Default(ATTN_FIT_MIDDLE);
       int64_t channels = input.axes[input.axes.size() - 3].size;
       auto mean = channelNumbers(build, input.image.getAs<ArrayAttr>("mean")),
            std = channelNumbers(build, input.image.getAs<ArrayAttr>("std"));
-      table.push_back(build.structure(
-          {build.i32(int64_t(e)), build.i32(int64_t(i)), number("width"), number("height"),
-           build.i32(channels), build.i32(filter), build.sequence(mean), build.sequence(std),
-           number("resized_width"), number("resized_height"), build.i32(fit), number("merged"),
-           build.i64(said("least_pixels")), build.i64(said("most_pixels")), text("mark"),
-           text("shown"), text("alone"), text("begin"), text("end")}));
+      table.push_back(build.structure({build.i32(int64_t(e)),
+                                       build.i32(int64_t(i)),
+                                       number("width"),
+                                       number("height"),
+                                       build.i32(channels),
+                                       build.i32(filter),
+                                       build.sequence(mean),
+                                       build.sequence(std),
+                                       number("resized_width"),
+                                       number("resized_height"),
+                                       build.i32(fit),
+                                       number("merged"),
+                                       build.i64(said("least_pixels")),
+                                       build.i64(said("most_pixels")),
+                                       number("edge"),
+                                       number("least_tiles"),
+                                       number("most_tiles"),
+                                       text("mark"),
+                                       text("shown"),
+                                       text("alone"),
+                                       text("begin"),
+                                       text("end"),
+                                       text("tile"),
+                                       text("line"),
+                                       text("whole")}));
     }
   return table;
 }

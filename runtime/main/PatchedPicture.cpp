@@ -14,7 +14,8 @@ using namespace attn;
 
 bool attn::takesPatches(const attn_abi_model &tables, int32_t entry, int32_t input) {
   const attn_abi_image *image = imageOf(tables, entry, input);
-  return attn_picture_read && image && image->fit == ATTN_FIT_PATCHES;
+  return attn_picture_read && image &&
+         (image->fit == ATTN_FIT_PATCHES || image->fit == ATTN_FIT_TILES);
 }
 
 /// Copies a tensor into memory of the inputs.

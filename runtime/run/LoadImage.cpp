@@ -97,10 +97,64 @@ static void sizeOfPatches(const Image &image, const attn_abi_image &spec, Pictur
   frame.height = int64_t(h), frame.width = int64_t(w);
 }
 
+/// The size of a picture whose longer edge is of a given length, the other in proportion, a
+/// multiple of two. This and the next are as Idefics 3's processor has them (Laurencon et al. 2024,
+/// "Building and better understanding vision-language models").
+static PictureFrame sizeOfEdge(const Image &image, const attn_abi_image &spec) {
+  PictureFrame frame{};
+  double ratio = double(image.width) / double(image.height);
+  bool isWide = image.width >= image.height;
+  auto other = int64_t(isWide ? spec.edge / ratio : spec.edge * ratio);
+  other += other % 2;
+  other = std::max<int64_t>(other, 1);
+  frame.width = isWide ? spec.edge : other, frame.height = isWide ? other : spec.edge;
+  return frame;
+}
+
+/// The least size of whole tiles that a picture of about the same ratio fills.
+static PictureFrame sizeOfTiles(const Image &image, const attn_abi_image &spec) {
+  auto whole = [](int64_t length, int64_t tile) { return (length + tile - 1) / tile * tile; };
+  PictureFrame frame{};
+  double ratio = double(image.width) / double(image.height);
+  if (image.width >= image.height) {
+    frame.width = whole(image.width, spec.width);
+    frame.height = whole(int64_t(double(frame.width) / ratio), spec.height);
+  } else {
+    frame.height = whole(image.height, spec.height);
+    frame.width = whole(int64_t(double(frame.height) * ratio), spec.width);
+  }
+  frame.width = std::max<int64_t>(frame.width, spec.width);
+  frame.height = std::max<int64_t>(frame.height, spec.height);
+  return frame;
+}
+
+/// The grid of tiles whose ratio is nearest; of several the one with more tiles, as long as the
+/// picture has more than half of their pixels. As InternVL's processor has it (Chen et al. 2024,
+/// "How Far Are We to GPT-4V?").
+static PictureFrame nearestTiles(const Image &image, const attn_abi_image &spec) {
+  double ratio = double(image.width) / double(image.height), nearest = INFINITY,
+         area = double(image.width) * double(image.height);
+  int64_t columns = 1, rows = 1;
+  for (int64_t tiles = spec.leastTiles; tiles <= spec.mostTiles; ++tiles)
+    for (int64_t across = 1; across <= tiles; ++across) {
+      if (tiles % across)
+        continue;
+      double far = std::fabs(ratio - double(across) / double(tiles / across));
+      bool isFilled = area > 0.5 * spec.width * spec.height * double(tiles);
+      if (far < nearest || (far == nearest && isFilled))
+        nearest = far, columns = across, rows = tiles / across;
+    }
+  PictureFrame frame{};
+  frame.width = columns * spec.width, frame.height = rows * spec.height;
+  return frame;
+}
+
 // The longer edge goes with the shorter one, rounded down, as in torchvision and in Hugging Face's
 // processors.
 PictureFrame attn::frameOf(const Image &image, const attn_abi_image &spec) {
   PictureFrame frame{};
+  if (spec.fit == ATTN_FIT_TILES)
+    return spec.edge ? sizeOfTiles(image, spec) : nearestTiles(image, spec);
   if (spec.fit == ATTN_FIT_PATCHES) {
     (spec.leastPixels ? sizeOfPatches : fillPatches)(image, spec, frame);
     return frame;
@@ -156,7 +210,7 @@ namespace {
 struct LoadedImage {
   const attn_abi_image *spec = nullptr;
   PictureFrame frame{};
-  Image resized;
+  Image resized, whole; ///< and behind tiles
 };
 
 } // namespace
@@ -177,11 +231,21 @@ static attn_status load(const attn_model *model, int32_t entry, int32_t input, c
     error.help("cut it, so that one side is at most %d times as long as the other", longest);
     return error.status;
   }
-  to.frame = frameOf(image, *to.spec);
-  if (!convertChannels(image, to.spec->channels) ||
-      !resize(image, to.frame, to.spec->filter, to.resized))
+  bool hasRoom = convertChannels(image, to.spec->channels), hasEdge = to.spec->edge > 0;
+  Image edged;
+  hasRoom =
+      hasRoom && (!hasEdge || resize(image, sizeOfEdge(image, *to.spec), to.spec->filter, edged));
+  const Image &from = hasEdge ? edged : image;
+  if (hasRoom)
+    to.frame = frameOf(from, *to.spec);
+  if (!hasRoom || !resize(from, to.frame, to.spec->filter, to.resized))
     return error.outOfMemory("a picture");
-  return ATTN_OK;
+  if (to.spec->fit != ATTN_FIT_TILES)
+    return ATTN_OK;
+  PictureFrame one{};
+  one.width = to.spec->width, one.height = to.spec->height;
+  bool isMade = resize(hasEdge ? to.resized : image, one, to.spec->filter, to.whole);
+  return isMade ? ATTN_OK : error.outOfMemory("a picture");
 }
 
 extern "C" attn_status attn_image_load(const attn_model *model, int32_t entry, int32_t input,
@@ -191,8 +255,8 @@ extern "C" attn_status attn_image_load(const attn_model *model, int32_t entry, i
   if (!model || !path || !values)
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_image_load: null pointer");
   else if (load(model, entry, input, path, image, error) == ATTN_OK) {
-    if (image.spec->fit == ATTN_FIT_PATCHES)
-      error.set(ATTN_NOT_FOUND, "R0102", "input %d of entry %d takes patches of a picture",
+    if (image.spec->fit == ATTN_FIT_PATCHES || image.spec->fit == ATTN_FIT_TILES)
+      error.set(ATTN_NOT_FOUND, "R0102", "input %d of entry %d takes pieces of a picture",
                 int(input), int(entry));
     else
       writeTensor(image.resized, image.frame.top, image.frame.left, *image.spec, values);
@@ -203,11 +267,12 @@ extern "C" attn_status attn_image_load(const attn_model *model, int32_t entry, i
 /// The tensors of a picture that has been resized.
 static attn_status cut(const LoadedImage &image, attn_picture &to, Error &error) {
   const attn_abi_image &spec = *image.spec;
-  bool isCut = spec.fit == ATTN_FIT_PATCHES;
+  bool hasTiles = spec.fit == ATTN_FIT_TILES, isCut = hasTiles || spec.fit == ATTN_FIT_PATCHES;
   to.rows = isCut ? image.frame.height / spec.height : 1;
   to.columns = isCut ? image.frame.width / spec.width : 1;
-  to.merged = isCut ? spec.merged : 1;
-  to.count = to.rows * to.columns;
+  to.merged = isCut && !hasTiles ? spec.merged : 1;
+  int64_t pieces = to.rows * to.columns;
+  to.count = pieces + (hasTiles && pieces > 1);
   size_t size = size_t(spec.channels) * size_t(spec.height) * size_t(spec.width);
   PictureGrid grid;
   to.values = static_cast<float *>(malloc(size_t(to.count) * size * sizeof(float)));
@@ -215,7 +280,9 @@ static attn_status cut(const LoadedImage &image, attn_picture &to, Error &error)
     attn_picture_free(&to);
     return error.outOfMemory("a picture");
   }
-  for (int64_t patch = 0; patch < to.count; ++patch)
+  if (to.count > pieces)
+    writeTensor(image.whole, 0, 0, spec, to.values + size_t(pieces) * size);
+  for (int64_t patch = 0; patch < pieces; ++patch)
     writeTensor(image.resized, image.frame.top + grid.row(patch) * spec.height,
                 image.frame.left + grid.column(patch) * spec.width, spec,
                 to.values + size_t(patch) * size);

@@ -5,6 +5,7 @@
 // Vision-Language Model's Perception of the World at Any Resolution", 2.1.
 #include "session/Pictures.h"
 #include "base/Tensor.h"
+#include <cstdio>
 
 #pragma weak attn_picture_read
 #pragma weak attn_picture_free
@@ -144,13 +145,47 @@ static void splitShown(const char *shown, Slice &front, Slice &row, Slice &rest)
   rest = Slice(close + 1);
 }
 
+/// Appends a text in which a piece within braces stands for each of `rows`, but for `{row}` and
+/// `{column}`, which are the numbers of a tile.
+static bool appendRows(Slice text, int64_t rows, int64_t line, int64_t column, Vector<char> &to) {
+  bool isAdded = true;
+  while (isAdded && text.size > 0) {
+    size_t open = 0;
+    while (open < text.size && text.data[open] != '{')
+      ++open;
+    size_t close = open;
+    while (close < text.size && text.data[close] != '}')
+      ++close;
+    isAdded = append(to, text.between(0, open));
+    if (close == text.size)
+      return isAdded;
+    Slice piece = text.between(open + 1, close);
+    bool isLine = piece == Slice("row"), isColumn = piece == Slice("column");
+    if (isLine || isColumn) {
+      char number[24];
+      snprintf(number, sizeof number, "%lld", static_cast<long long>(isLine ? line : column));
+      isAdded = isAdded && append(to, Slice(number));
+    }
+    for (int64_t r = 0; isAdded && !isLine && !isColumn && r < rows; ++r)
+      isAdded = append(to, piece);
+    text = text.from(close + 1);
+  }
+  return isAdded;
+}
+
 bool Pictures::appendShown(const Picture &picture, Vector<char> &to) const {
-  Slice front, row, rest;
-  splitShown(image->shown, front, row, rest);
-  bool isAdded = append(to, front);
-  for (int64_t r = 0; isAdded && r < picture.rows; ++r)
-    isAdded = append(to, row);
-  return isAdded && append(to, rest);
+  const attn_picture &pixels = picture.pixels;
+  if (!image->tile || pixels.count == 1)
+    return appendRows(Slice(image->shown), picture.rows, 0, 0, to);
+  int64_t each = picture.rows / pixels.count;
+  bool isAdded = true;
+  for (int64_t line = 0; isAdded && line < pixels.rows; ++line) {
+    if (line > 0 && image->line)
+      isAdded = append(to, Slice(image->line));
+    for (int64_t column = 0; isAdded && column < pixels.columns; ++column)
+      isAdded = appendRows(Slice(image->tile), each, line + 1, column + 1, to);
+  }
+  return isAdded && appendRows(Slice(image->whole), each, 0, 0, to);
 }
 
 /// Where a text has a mark, from a place on; its size where it has none.
@@ -232,6 +267,13 @@ attn_status Pictures::place(const attn_tokens &tokens, Error &error) {
       continue;
     }
     const Picture &one = pictures[picture];
+    if (image->fit == ATTN_FIT_TILES) { // among text: positions are counted as those of tokens
+      place = {int32_t(one.firstRow + seenRows), {now, now, now}, own, own};
+      ++position;
+      if (++seenRows == one.rows)
+        ++picture, seenRows = 0;
+      continue;
+    }
     place = placeOf(one, seenRows, t - seenRows, position);
     if (++seenRows < one.rows)
       continue;

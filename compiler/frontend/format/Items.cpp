@@ -219,6 +219,10 @@ Layout Formatter::head(const ImageDecl &decl) {
       layout.add(expr(*decl.leastPixels)).add(" to ");
     layout.add(expr(*decl.mostPixels)).add(" pixels");
   }
+  if (decl.edge)
+    layout.add(" of ").add(expr(*decl.edge)).add(" pixels");
+  else if (decl.leastTiles && decl.mostTiles)
+    layout.add(" ").add(expr(*decl.leastTiles)).add(" to ").add(expr(*decl.mostTiles));
   if (decl.resampling)
     layout.add(" " + decl.resampling->text);
   auto channels = [&](llvm::StringRef word, const std::vector<ExprPtr> &values) {
@@ -235,6 +239,9 @@ Layout Formatter::head(const ImageDecl &decl) {
   };
   text("prompt ", decl.mark);
   text("as ", decl.shown);
+  text("tile ", decl.tile);
+  text("line ", decl.line);
+  text("whole ", decl.whole);
   text("alone ", decl.alone);
   text("begin ", decl.begin);
   text("end ", decl.end);

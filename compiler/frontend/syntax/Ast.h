@@ -311,21 +311,28 @@ struct PrecisionDecl : Item {
 };
 
 /// `image input 224 x 224 bicubic mean 0.5 std 0.5`, `image input 224 x 224 from 256 bicubic`,
-/// `image input 14 x 14 patches 2 of 3136 to 1003520 pixels bicubic prompt "<|image_pad|>"`
+/// `image input 14 x 14 patches 2 of 3136 to 1003520 pixels bicubic prompt "<|image_pad|>"`,
+/// `image input 448 x 448 tiles 1 to 12 prompt "<image>"`, `image input 512 x 512 tiles of 2048
+/// pixels`
 struct ImageDecl : Item {
   ExprPtr height, width;
   ExprPtr fromHeight; ///< What the picture is resized to before its middle is taken; null: nothing
                       ///< is cut off. Of the shorter edge where there is no `fromWidth`.
   ExprPtr fromWidth;
-  std::optional<Name> fit; ///< `within`, `patches`, or behind `from` `round` or `padded`.
+  std::optional<Name> fit; ///< `within`, `patches`, `tiles`, or behind `from` `round` or `padded`.
   ExprPtr merged; ///< Of `patches`: the sides of a square of them which become one row together.
   ExprPtr leastPixels, mostPixels; ///< Likewise: of a picture that is cut into patches. Without the
                                    ///< least it is as large as the most allow.
-  std::optional<Name> resampling;  ///< `nearest`, `bilinear`, `bicubic`, …
+  ExprPtr edge; ///< Of `tiles`: how long the longer edge becomes first; else how many there are:
+  ExprPtr leastTiles, mostTiles;
+  std::optional<Name> resampling; ///< `nearest`, `bilinear`, `bicubic`, …
   std::vector<ExprPtr> mean,
       std; ///< One number, or one per channel where written `[a, b, c]`; empty: not said.
   std::optional<Name> mark;  ///< What stands for a picture in a prompt.
   std::optional<Name> shown; ///< What the mark becomes: a token for each row within `{` and `}`.
+  std::optional<Name> tile;  ///< What each tile of a picture that is cut becomes, in the same way.
+  std::optional<Name> line;  ///< What stands between lines of tiles.
+  std::optional<Name> whole; ///< What the whole picture behind its tiles becomes.
   std::optional<Name> alone; ///< What is put in front of a prompt that has no mark.
   std::optional<Name>
       begin;               ///< What is put behind the last picture, not what a tokenizer begins by.

@@ -34,12 +34,28 @@ static void parsePatches(Parser &parser, ImageDecl &image) {
   parser.expectWord("pixels", DiagCode::UnexpectedToken, "behind the most");
 }
 
+/// Behind `tiles`: `of 2048 pixels`, or `1 to 12`.
+static void parseTiles(Parser &parser, ImageDecl &image) {
+  if (parser.acceptWord("of")) {
+    image.edge = parseExpr(parser);
+    parser.expectWord("pixels", DiagCode::UnexpectedToken, "behind the longer edge");
+    return;
+  }
+  image.leastTiles = parseExpr(parser);
+  if (parser.expectWord("to", DiagCode::UnexpectedToken, "and how many tiles there are at most"))
+    image.mostTiles = parseExpr(parser);
+}
+
 /// Behind `prompt`: the mark of a picture, what it becomes, what is put where there is none, and
 /// what is put around the text behind the pictures.
 static void parsePicturePrompt(Parser &parser, ImageDecl &image) {
   image.mark = parsePattern(parser, "what stands for a picture in a prompt, in quotes");
   if (parser.acceptWord("as"))
     image.shown = parsePattern(parser, "what that becomes, in quotes");
+  for (auto [word, text] :
+       {std::pair("tile", &image.tile), {"line", &image.line}, {"whole", &image.whole}})
+    if (parser.acceptWord(word))
+      *text = parsePattern(parser, "what stands there in a prompt, in quotes");
   if (parser.acceptWord("alone"))
     image.alone = parsePattern(parser, "what begins a prompt without one, in quotes");
   if (parser.acceptWord("begin"))
@@ -61,11 +77,14 @@ ItemPtr parseImage(Parser &parser) {
     if (parser.acceptWord("x"))
       image->fromWidth = parseExpr(parser);
   }
-  if (image->fromHeight ? parser.isWord("round") || parser.isWord("padded")
-                        : parser.isWord("within") || parser.isWord("patches"))
+  if (image->fromHeight
+          ? parser.isWord("round") || parser.isWord("padded")
+          : parser.isWord("within") || parser.isWord("patches") || parser.isWord("tiles"))
     image->fit = parseName(parser, "how the picture fits");
   if (image->fit && image->fit->text == "patches")
     parsePatches(parser, *image);
+  else if (image->fit && image->fit->text == "tiles")
+    parseTiles(parser, *image);
   if (parser.is(TokenKind::Word) && !parser.current().isReserved() && !parser.isWord("mean") &&
       !parser.isWord("std") && !parser.isWord("prompt") && !parser.startsItem())
     image->resampling = parseName(parser, "how to resample");

@@ -27,7 +27,7 @@ enum {
 
 /* The layout of these tables. An artifact holds a value for each setting, so one more row of
  * settings.def is another version, too. */
-#define ATTN_ABI_VERSION (27 * 100 + ATTN_SETTING_COUNT)
+#define ATTN_ABI_VERSION (28 * 100 + ATTN_SETTING_COUNT)
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -272,7 +272,12 @@ enum {
   /* The picture keeps about the ratio of its sides, which become multiples of `merged` patches of
    * width x height, and is cut into patches, [patches, C, height, width]: squares of `merged` x
    * `merged` patches from left to right, row by row, and so the patches of each. */
-  ATTN_FIT_PATCHES = 4
+  ATTN_FIT_PATCHES = 4,
+  /* The picture is resized to a grid of tiles of width x height, [tiles, C, height, width], line by
+   * line, behind which stands the whole picture where there are several: after its longer edge is
+   * `edge` long, of as many tiles as it needs; or the grid of `leastTiles` to `mostTiles` whose
+   * ratio is nearest. */
+  ATTN_FIT_TILES = 5
 };
 /* An input that may be given as a picture: what it is resized to, and what is taken from its
  * channels. */
@@ -286,12 +291,17 @@ typedef struct {
   int32_t merged;                      /* of ATTN_FIT_PATCHES, else 0, as the pixels */
   int64_t leastPixels, mostPixels;     /* that a picture has when it is resized; without the least
                                         * it is as large as the most allow */
+  int32_t edge, leastTiles, mostTiles; /* of ATTN_FIT_TILES: one or the others, else 0 */
   /* What stands for a picture in a prompt, null where none does; what that becomes, with the token
    * of each row of the picture within braces; what a prompt without a mark begins with. */
   const char *mark, *shown, *alone;
   /* What is put behind the last picture of a prompt, in the place of what the tokenizer puts around
    * texts, and behind the whole; null where nothing is. Not in chats. */
   const char *begin, *end;
+  /* Of a picture in several tiles: what each becomes, with `{row}` and `{column}` for its numbers
+   * from 1 on, what stands between lines of them, what the whole becomes; null: `shown` is of all.
+   */
+  const char *tile, *line, *whole;
 } attn_abi_image;
 
 /* What a row of scores is printed as beside the names of classes: parts of one that they have in

@@ -203,8 +203,9 @@ ATTN_API attn_status attn_text_options_default(const attn_text *text, attn_text_
                                                char **message);
 
 /* A picture as an entry takes it: `count` tensors f32 [C, height, width], one after the other, of
- * which there are several where the spec cuts pictures into patches. Their grid has `rows` x
- * `columns` of them, whose squares of `merged` x `merged` follow each other. */
+ * which there are several where the spec cuts pictures into patches or tiles. Their grid has `rows`
+ * x `columns` of them, whose squares of `merged` x `merged` follow each other; behind several tiles
+ * stands the whole picture. */
 typedef struct {
   float *values;
   int64_t count, rows, columns, merged;

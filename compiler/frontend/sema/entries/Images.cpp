@@ -180,20 +180,21 @@ static bool checkChannels(Reporter &report, const std::vector<double> &numbers,
   return false;
 }
 
-/// What `patches` says of pictures that are cut into patches: adds its numbers. False after an
-/// error.
-static bool addPatches(Sema &sema, const ImageDecl &image, const Parameter &parameter,
-                       llvm::ArrayRef<Axis> axes, llvm::SmallVectorImpl<mlir::NamedAttribute> &to) {
-  if (!image.merged)
+/// What `patches` or `tiles` says of pictures that are cut: adds its numbers. False after an error.
+static bool addPieces(Sema &sema, const ImageDecl &image, const Parameter &parameter,
+                      llvm::ArrayRef<Axis> axes, llvm::SmallVectorImpl<mlir::NamedAttribute> &to) {
+  bool hasTiles = image.edge || image.leastTiles;
+  llvm::StringRef pieces = hasTiles ? "tiles" : "patches";
+  if (!image.merged && !hasTiles)
     return true;
   if (axes.size() != 4 || !axes.front().isDynamic()) {
     sema.report
         .error(DiagCode::ImageSize, parameter.type.range,
-               "a picture of unknown size becomes patches, along an axis that is known only when "
-               "running, but this is " +
-                   showAxes(axes))
+               "a picture of unknown size becomes " + pieces +
+                   ", along an axis that is known only when running, but this is " + showAxes(axes))
         .at(image.keyword, "the picture")
-        .help("write `f32[4*N, C, P, Q]`, with `dyn N <= 4096`");
+        .help(hasTiles ? "write `f32[N, C, Y, X]`, with `dyn N <= 65`"
+                       : "write `f32[4*N, C, P, Q]`, with `dyn N <= 4096`");
     return false;
   }
   struct {
@@ -201,38 +202,75 @@ static bool addPatches(Sema &sema, const ImageDecl &image, const Parameter &para
     llvm::StringRef key;
     int64_t least, most;
   } numbers[] = {{image.merged.get(), "merged", 1, 16},
+                 {image.edge.get(), "edge", 1, 4096},
+                 {image.leastTiles.get(), "least_tiles", 1, 1024},
+                 {image.mostTiles.get(), "most_tiles", 1, 1024},
                  {image.leastPixels.get(), "least_pixels", 1, maxPicturePixels},
                  {image.mostPixels.get(), "most_pixels", 1, maxPicturePixels}};
-  for (auto &number : numbers) {
-    if (!number.expr && number.key == "least_pixels")
-      continue;
+  if (image.merged ? !image.mostPixels : !image.edge && !image.mostTiles)
+    return false;
+  for (auto [n, number] : llvm::enumerate(numbers)) {
     if (!number.expr)
-      return false;
+      continue;
     Size size = evalSize(sema, *number.expr);
     if (size.error)
       return false;
     if (!size.isStatic() || size.offset < number.least || size.offset > number.most) {
       sema.report
           .error(DiagCode::ImageSize, number.expr->range,
-                 "this is no number that patches of a picture can have")
+                 "this is no number that " + pieces + " of a picture can have")
           .note("expected " + llvm::Twine(number.least) + " to " + llvm::Twine(number.most) +
                 ", known when compiling");
       return false;
     }
-    if (number.key == "least_pixels")
-      numbers[2].least = size.offset;
+    if (number.key.starts_with("least"))
+      numbers[n + 1].least = size.offset;
     to.push_back(
         sema.builder.getNamedAttr(number.key, sema.builder.getI64IntegerAttr(size.offset)));
   }
   return true;
 }
 
-/// Whether a text has one piece within `{` and `}`, which is not empty.
-static bool hasOneRow(llvm::StringRef text) {
+/// The piece of a text within `{` and `}`, where there is one; else nothing.
+static llvm::StringRef rowOf(llvm::StringRef text) {
   auto [front, rest] = text.split('{');
   auto [row, behind] = rest.split('}');
-  return text.count('{') == 1 && text.count('}') == 1 && !row.empty() && rest.contains('}') &&
-         !front.contains('}');
+  bool isOne =
+      text.count('{') == 1 && text.count('}') == 1 && rest.contains('}') && !front.contains('}');
+  return isOne ? row : "";
+}
+
+/// A text of a tile without the numbers of its line and column.
+static std::string withoutNumbers(std::string text) {
+  for (llvm::StringRef number : {"{row}", "{column}"})
+    for (size_t at; (at = text.find(number)) != std::string::npos;)
+      text.erase(at, number.size());
+  return text;
+}
+
+/// Whether what `tile`, `line` and `whole` say is of pictures in tiles, and of the same token.
+static bool checkTiles(Sema &sema, const ImageDecl &image, llvm::StringRef row) {
+  auto refuse = [&](const Name &written, const llvm::Twine &what, const llvm::Twine &help) {
+    sema.report.error(DiagCode::ImagePrompt, written.range, what).help(help.str());
+    return false;
+  };
+  const std::optional<Name> *first = image.tile   ? &image.tile
+                                     : image.line ? &image.line
+                                                  : &image.whole;
+  if (!*first)
+    return true;
+  if (!image.fit || image.fit->text != "tiles")
+    return refuse(**first, "this is of pictures that are cut into tiles",
+                  "write `tiles 1 to 12`, or `tiles of 2048 pixels`, behind the size");
+  if (!image.tile || !image.whole)
+    return refuse(**first, "this does not say what tiles and the whole picture become",
+                  "write both: `tile \"<row_{row}_col_{column}>{" + row + "}\" whole \"{" + row +
+                      "}\"`");
+  for (const std::optional<Name> *text : {&image.tile, &image.whole})
+    if (rowOf(text == &image.tile ? withoutNumbers((*text)->text) : (*text)->text) != row)
+      return refuse(**text, "this does not say where the rows of the picture stand",
+                    "write `{" + row + "}` into it, once");
+  return true;
 }
 
 /// What `prompt` says of the place of a picture in a prompt. False after an error.
@@ -249,21 +287,26 @@ static bool addPrompt(Sema &sema, const ImageDecl &image,
   if (image.mark->text.empty())
     return refuse(*image.mark, "the mark of a picture is empty",
                   "write what stands for a picture in prompts: `\"<image>\"`");
-  if (!hasOneRow(shown))
+  if (rowOf(shown).empty())
     return refuse(image.shown ? *image.shown : *image.mark,
                   "this does not say which token is repeated for each row of a picture",
                   "put it within `{` and `}`, once: `\"<start>{<image>}<end>\"`");
   if (!llvm::StringRef(alone).contains(image.mark->text))
     return refuse(*image.alone, "this has no mark of a picture",
                   "write `" + image.mark->text + "` into it");
+  if (!checkTiles(sema, image, rowOf(shown)))
+    return false;
   auto add = [&](llvm::StringRef key, llvm::StringRef text) {
     to.push_back(sema.builder.getNamedAttr(key, sema.builder.getStringAttr(text)));
   };
   add("mark", image.mark->text), add("shown", shown), add("alone", alone);
-  if (image.begin)
-    add("begin", image.begin->text);
-  if (image.end)
-    add("end", image.end->text);
+  for (auto [key, text] : {std::pair("tile", &image.tile),
+                           {"line", &image.line},
+                           {"whole", &image.whole},
+                           {"begin", &image.begin},
+                           {"end", &image.end}})
+    if (*text)
+      add(key, (*text)->text);
   return true;
 }
 
@@ -327,7 +370,7 @@ mlir::DictionaryAttr imageAttr(Sema &sema, const EntryDecl &entry, const Paramet
       builder.getNamedAttr("width", builder.getI64IntegerAttr(size->width))};
   if (image.fit)
     attrs.push_back(builder.getNamedAttr("fit", builder.getStringAttr(image.fit->text)));
-  if (!addPatches(sema, image, parameter, axes, attrs) || !addPrompt(sema, image, attrs))
+  if (!addPieces(sema, image, parameter, axes, attrs) || !addPrompt(sema, image, attrs))
     return nullptr;
   return builder.getDictionaryAttr(attrs);
 }
