@@ -62,6 +62,21 @@ def pictured(model):
     return [({"seen": seen}, "see", {"image": image}), ({"scores": scores}, "scores", inputs)]
 
 
+def tiled(model):
+    """The same of pictures in several tiles of one size, with text between them."""
+    config, side = model.config, model.config.vision_config.image_size
+    image = np.random.default_rng(4).standard_normal((2, 3, side, side)).astype(np.float32)
+    given = tensor(image[None])
+    seen = model.model.get_image_features(given).pooler_output
+    rows = [config.image_token_id] * seen.shape[1]
+    ids = np.array([[5, 6, 7, *rows, 8, *rows, 9, 5, 8]], np.int32)
+    there = ids == config.image_token_id
+    seen = seen.reshape(-1, seen.shape[-1])
+    inputs = {"ids": ids, "seen": np.ascontiguousarray(seen.float().numpy()), "picked": np.where(there, np.cumsum(there) - 1, -1).astype(np.int32)}
+    scores = model(input_ids=tensor(ids), pixel_values=given, use_cache=False).logits
+    return [({"seen": seen}, "see", {"image": image}), ({"scores": scores}, "scores", inputs)]
+
+
 def filled(model):
     """The same of Gemma 4, whose pictures are of any shape: patches in the order of squares."""
     config, vision = model.config, model.config.vision_config
@@ -138,6 +153,12 @@ PROMPTED = {
             **LLAMA, "model_type": "gemma2", "head_dim": 8, "sliding_window": 5, "query_pre_attn_scalar": 8,
             "layer_types": ["sliding_attention", "full_attention"]},
         vision_config=dict(model_type="siglip_vision_model", **TOWER, image_size=16, patch_size=8, vision_use_head=False)), pictured),
+    "idefics3": ("Idefics3ForConditionalGeneration", dict(
+        image_token_id=50, scale_factor=2, pad_token_id=0, text_config={**LLAMA, "model_type": "llama"},
+        vision_config=dict(**TOWER, image_size=32, patch_size=8)), tiled),
+    "smolvlm": ("SmolVLMForConditionalGeneration", dict(
+        image_token_id=50, scale_factor=3, pad_token_id=0, text_config={**LLAMA, "model_type": "llama"},
+        vision_config=dict(**TOWER, image_size=50, patch_size=8)), tiled),
     "gemma3": ("Gemma3ForConditionalGeneration", dict(
         image_token_id=50, boi_token_id=51, eoi_token_id=52, mm_tokens_per_image=4,
         text_config={**LLAMA, "head_dim": 8, "sliding_window": 5, "query_pre_attn_scalar": 8, "layer_types": ["sliding_attention", "full_attention"]},

@@ -155,7 +155,7 @@ class Form(NamedTuple):
     read: Callable
     rows: Callable  # of what `see` gives
     mark: str
-    around: str
+    around: object  # or a function of what `see` gives
     alone: str
     begin: str = ""  # behind the last picture of a prompt
     end: str = ""  # of a prompt with pictures
@@ -167,7 +167,15 @@ SEEING = {"paligemma": Form(lambda *of: publish_seeing(*of), tower_models.see,
                             lambda config, weights, ids, seen: tower_models.read(config, weights, ids, np.concatenate(seen) if seen else []),
                             lambda seen: seen, "<image>", "{}", "<image>", "<bos>", "\n")}
 SEEING["paligemma2"] = SEEING["paligemma"]
+SEEING["smolvlm"] = Form(lambda *of: publish_seeing(*of), tower_models.see_tiles,
+                         lambda config, weights, ids, seen: tower_models.read(
+                             config, weights, ids, np.concatenate([rows.reshape(-1, rows.shape[-1]) for rows, _ in seen]) if seen else []),
+                         None, "<image>", tower_models.told, "<image>")
 FORMS = SEEING | dict.fromkeys(KINDS, QWEN) | dict.fromkeys(GEMMAS, GEMMA)
+
+
+def around(form, rows):
+    return form.around.format(form.mark * len(form.rows(rows))) if isinstance(form.around, str) else form.around(rows)
 
 
 def shown(form, text, seen):
@@ -177,13 +185,15 @@ def shown(form, text, seen):
     parts = text.split(form.mark)
     if seen:
         parts[-1] = form.begin + parts[-1] + form.end
-    return parts[0] + "".join(form.around.format(form.mark * len(form.rows(rows))) + part for rows, part in zip(seen, parts[1:]))
+    return parts[0] + "".join(around(form, rows) + part for rows, part in zip(seen, parts[1:]))
 
 
 # Whose encoders are SigLIP's: special tokens, of which the first is that of rows, and the config's own keys of the text and of all.
 MODELS = {"paligemma": (["<image>", "<bos>"], dict(model_type="gemma"), dict(model_type="paligemma", projection_dim=32, tie_word_embeddings=True)),
           "paligemma2": (["<image>", "<bos>"], dict(model_type="gemma2", query_pre_attn_scalar=8, sliding_window=6),
-                         dict(model_type="paligemma", projection_dim=32, tie_word_embeddings=True))}
+                         dict(model_type="paligemma", projection_dim=32, tie_word_embeddings=True)),
+          "smolvlm": (["<image>", "<fake_token_around_image>", "<global-img>", *(f"<row_{y}_col_{x}>" for y in (1, 2, 3) for x in (1, 2, 3))],
+                      dict(model_type="llama"), dict(model_type="smolvlm", scale_factor=2, tie_word_embeddings=False))}
 
 
 def publish_seeing(folder, kind):
@@ -197,7 +207,12 @@ def publish_seeing(folder, kind):
     config = dict(architectures=["ForConditionalGeneration"], text_config=words, vision_config=eyes, image_token_index=size, **of_all)
     picture = dict(image_processor_type="SiglipImageProcessor", size=dict(height=32, width=32), image_mean=[0.5, 0.4, 0.6], image_std=[0.5, 0.4, 0.3],
                    image_seq_length=16)
+    if "scale_factor" in of_all:
+        eyes |= dict(image_size=35, model_type="smolvlm_vision")  # of which three columns are not seen
+        picture = dict(image_processor_type="SmolVLMImageProcessor", do_image_splitting=True, max_image_size=dict(longest_edge=35),
+                       size=dict(longest_edge=102), image_mean=[0.5, 0.4, 0.6], image_std=[0.5, 0.4, 0.3], resample=1)
     files = {"config.json": config, "tokenizer.json": tokenizer, "preprocessor_config.json": picture,
+             "chat_template.json": dict(chat_template=TEMPLATE.replace("MARK", SEEING[kind].alone)),
              "generation_config.json": dict(max_new_tokens=STEPS, eos_token_id=size + len(marks))}
     whole = {**config, "image_token_id": size, "picture": picture, "stop": size + len(marks)}
     tensors = random_weights(tower_models.seen_shapes(whole), 3)

@@ -79,6 +79,31 @@ PROMPTS = {
         vision_config=dict(hidden_size=1152, intermediate_size=4304, model_type="siglip_vision_model", num_attention_heads=16, num_hidden_layers=27,
                            num_image_tokens=256, patch_size=14, projection_dim=2048, projector_hidden_act="gelu_fast", vision_use_head=False)),
                                    seen_shapes, 2923466480),
+    "HuggingFaceM4/Idefics3-8B-Llama3": (dict(
+        architectures=["Idefics3ForConditionalGeneration"], model_type="idefics3", image_token_id=128257, scale_factor=2, tie_word_embeddings=False,
+        text_config=dict(model_type="llama", bos_token_id=128000, eos_token_id=[128001, 128008, 128009], hidden_size=4096, intermediate_size=14336,
+                         max_position_embeddings=131072, num_attention_heads=32, num_hidden_layers=32, num_key_value_heads=8, pad_token_id=128002,
+                         rms_norm_eps=1e-5, rope_theta=500000.0, use_cache=True, vocab_size=128259, rope_scaling=dict(
+                             factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=8192, rope_type="llama3")),
+        vision_config=dict(hidden_size=1152, image_size=364, intermediate_size=4304, model_type="idefics3", num_attention_heads=16,
+                           num_hidden_layers=27, patch_size=14)), seen_shapes, 8462086384),
+    "HuggingFaceTB/SmolVLM-256M-Instruct": (dict(
+        architectures=["Idefics3ForConditionalGeneration"], model_type="idefics3", image_token_id=49190, scale_factor=4, tie_word_embeddings=False,
+        vocab_size=49280, text_config=dict(
+            model_type="llama", head_dim=64, hidden_size=576, intermediate_size=1536, is_llama_config=True, max_position_embeddings=8192,
+            num_attention_heads=9, num_hidden_layers=30, num_key_value_heads=3, pad_token_id=2, pixel_shuffle_factor=4, qk_layer_norms=False,
+            rms_norm_eps=1e-5, rope_interleaved=False, rope_theta=100000, tie_word_embeddings=True, use_resampler=False, vocab_size=49280),
+        vision_config=dict(hidden_size=768, image_size=512, max_image_size=dict(longest_edge=512), model_type="idefics3", num_attention_heads=12,
+                           num_hidden_layers=12, intermediate_size=3072, patch_size=16, size=dict(longest_edge=2048), tie_word_embeddings=False,
+                           use_base_siglip=True)), seen_shapes, 256484928),
+    "HuggingFaceTB/SmolVLM2-2.2B-Instruct": (dict(
+        architectures=["SmolVLMForConditionalGeneration"], model_type="smolvlm", image_token_id=49190, scale_factor=3, tie_word_embeddings=False,
+        text_config=dict(model_type="llama", hidden_size=2048, intermediate_size=8192, max_position_embeddings=8192, num_attention_heads=32,
+                         num_hidden_layers=24, num_key_value_heads=32, pad_token_id=2, pixel_shuffle_factor=3, rms_norm_eps=1e-5, rope_theta=130000,
+                         vocab_size=49280),
+        vision_config=dict(hidden_size=1152, image_size=384, intermediate_size=4304, max_image_size=dict(longest_edge=384),
+                           model_type="smolvlm_vision", num_attention_heads=16, num_hidden_layers=27, patch_size=14, size=dict(longest_edge=1920),
+                           tie_word_embeddings=False, use_base_siglip=False)), seen_shapes, 2246784880),
     "google/paligemma2-3b-pt-448": (dict(
         architectures=["PaliGemmaForConditionalGeneration"], model_type="paligemma", _vocab_size=257152, bos_token_id=2, eos_token_id=1,
         hidden_size=2304, image_token_index=257152, num_hidden_layers=26, pad_token_id=0, projection_dim=2304, tie_word_embeddings=True,

@@ -11,7 +11,8 @@ from numpy_layers import ACTIVATIONS, attention, frequencies, layer_norm, linear
 
 GELU = ACTIVATIONS["gelu_pytorch_tanh"]
 # What the names begin with: of the text, the encoder, and the map between.
-NAMES = {"paligemma": ("language_model.model.", "vision_tower.vision_model.", "multi_modal_projector.linear")}
+_TILED = ("model.text_model.", "model.vision_model.", "model.connector.modality_projection.proj")
+NAMES = {"idefics3": _TILED, "smolvlm": _TILED, "paligemma": ("language_model.model.", "vision_tower.vision_model.", "multi_modal_projector.linear")}
 
 
 def pixels_of(picture, p):
@@ -24,6 +25,7 @@ def seen_by(c, w, pixels):
     v, p = c["vision_config"], NAMES[c["model_type"]][1]
     side, eps = v["patch_size"], v.get("layer_norm_eps", 1e-6)
     grid = pixels.shape[-1] // side
+    pixels = pixels[..., :grid * side, :grid * side]
     patches = pixels.reshape(len(pixels), 3, grid, side, grid, side).transpose(0, 2, 4, 1, 3, 5).reshape(len(pixels), grid * grid, -1)
     x = patches @ w[p + "embeddings.patch_embedding.weight"].reshape(v["hidden_size"], -1).T + w[p + "embeddings.patch_embedding.bias"]
     x = x + w[p + "embeddings.position_embedding.weight"]
@@ -34,6 +36,48 @@ def seen_by(c, w, pixels):
         x = x + linear(attention(q, k, value, v["num_attention_heads"]), w, b + "self_attn.out_proj")
         x = x + linear(GELU(linear(layer_norm(x, w, b + "layer_norm2", eps), w, b + "mlp.fc1")), w, b + "mlp.fc2")
     return layer_norm(x, w, p + "post_layernorm", eps)
+
+
+def tiles_of(path, p):
+    """The tiles of a picture, line by line, and the whole one behind them; how many lines and columns there are."""
+    picture, edge, tile = Image.open(path).convert("RGB"), p["size"]["longest_edge"], p["max_image_size"]["longest_edge"]
+    width, height = picture.size
+    even = lambda length: length + length % 2
+    size = (edge, even(int(edge / (width / height)))) if width >= height else (even(int(edge * (width / height))), edge)
+    picture = picture.resize(tuple(max(length, 1) for length in size), Image.LANCZOS)
+    (width, height), up = picture.size, lambda length: math.ceil(length / tile) * tile
+    if width >= height:
+        size = up(width), up(int(up(width) / (width / height)))
+    else:
+        size = up(int(up(height) * (width / height))), up(height)
+    picture = picture.resize(size, Image.LANCZOS)
+    columns, lines = size[0] // tile, size[1] // tile
+    tiles = [picture.crop((x * tile, y * tile, (x + 1) * tile, (y + 1) * tile)) for y in range(lines) for x in range(columns)]
+    return tiles + [picture.resize((tile, tile), Image.LANCZOS)] * (len(tiles) > 1), (lines, columns)
+
+
+def shuffled(x, square):
+    """Squares of patches as one row each: [N, rows, features]."""
+    side = math.isqrt(x.shape[1])
+    x = x.reshape(len(x), side // square, square, side // square, square, -1).transpose(0, 1, 3, 2, 4, 5)
+    return x.reshape(len(x), (side // square) ** 2, -1)
+
+
+def see_tiles(c, w, path):
+    """The rows of each tile, [tiles, rows, D], and the grid."""
+    tiles, grid = tiles_of(path, c["picture"])
+    pixels = np.array([pixels_of(tile, c["picture"]) for tile in tiles])
+    return linear(shuffled(seen_by(c, w, pixels), c["scale_factor"]), w, NAMES[c["model_type"]][2]), grid
+
+
+def told(seen):
+    """What stands in a prompt for a picture in tiles."""
+    (rows, (lines, columns)), fake = seen, "<fake_token_around_image>"
+    one = "<image>" * rows.shape[1]
+    whole = f"{fake}<global-img>{one}{fake}"
+    if len(rows) == 1:
+        return whole
+    return "".join("".join(f"{fake}<row_{y + 1}_col_{x + 1}>{one}" for x in range(columns)) + "\n" for y in range(lines)) + "\n" + whole
 
 
 def see(c, w, path):
@@ -108,4 +152,6 @@ def seen_shapes(c):
         for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
             shapes |= both(f"{b}self_attn.{name}", width, width)
         shapes |= both(b + "mlp.fc1", wide, width) | both(b + "mlp.fc2", width, wide) | both(b + "layer_norm1", width) | both(b + "layer_norm2", width)
+    if c["model_type"] != "paligemma":
+        return shapes | {mapped + ".weight": (d, width * c["scale_factor"] ** 2)}
     return shapes | both(mapped, d, width)

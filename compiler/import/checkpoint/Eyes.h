@@ -69,6 +69,10 @@ PatchedPicture readPatchedPicture(FamilyWriter &writer, int64_t patch, int64_t m
 /// allow; without what stands in prompts.
 PatchedPicture readFilledPicture(FamilyWriter &writer, int64_t patch, int64_t merged);
 
+/// The same of a processor of the class of `family`, which cuts pictures into tiles of `side`;
+/// `most` are tiles, with the whole picture.
+PatchedPicture readTiledPicture(FamilyWriter &writer, llvm::StringRef family, int64_t side);
+
 /// The line `image input …` of a picture of `side` in a prompt, whose processor is of the class of
 /// `family` where the folder names none.
 std::string readPromptPicture(FamilyWriter &writer, llvm::StringRef family, int64_t side);

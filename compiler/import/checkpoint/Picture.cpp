@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // preprocessor_config.json: how a picture becomes a tensor, by the class of the processor.
-#include "compiler/import/checkpoint/Eyes.h"
+#include "compiler/import/checkpoint/PictureReader.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -10,33 +10,10 @@ namespace attn::importer {
 
 namespace {
 
-/// The numbers that pixels are normalised by where nothing is said.
-struct Normalisation {
-  double mean[3], deviation[3];
-};
-
 constexpr Normalisation halves = {{0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}},
                         imageNet = {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}},
                         clip = {{0.48145466, 0.4578275, 0.40821073},
                                 {0.26862954, 0.26130258, 0.27577711}};
-
-/// What a number means as `size`.
-enum class OneNumber { Both, Shorter, None };
-
-/// A class of processors, as transformers has them: its name without `ImageProcessor`, and what
-/// holds where the file says nothing.
-struct ProcessorClass {
-  StringRef name;
-  OneNumber number;
-  int64_t size;     ///< of both sides where one number means that, else of the shorter one
-  bool crops;       ///< `do_center_crop`
-  int64_t crop;     ///< `crop_size`; 0: it has none
-  int64_t resample; ///< as Pillow counts its filters
-  Normalisation normalisation;
-  ArrayRef<StringRef> families; ///< whose processors are of it where no class is named
-  bool isPatched = false;       ///< pictures are cut into patches
-  bool normalises = true;       ///< `do_normalize`
-};
 
 constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa", "vit_mae"},
                     ofDeit[] = {"deit"}, ofBeit[] = {"beit", "data2vec-vision"},
@@ -48,7 +25,8 @@ constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa", "vit
                     ofSam[] = {"sam", "sam_vision_model"}, ofDetr[] = {"detr"},
                     ofYolos[] = {"yolos"}, ofSegformer[] = {"segformer"},
                     ofDpt[] = {"depth_anything"}, ofPvt[] = {"pvt", "pvt_v2"},
-                    ofGemma[] = {"gemma3_text"}, ofGemma4[] = {"gemma4_text"},
+                    ofIdefics[] = {"idefics3", "smolvlm"}, ofGemma[] = {"gemma3_text"},
+                    ofGemma4[] = {"gemma4_text"},
                     ofQwen[] = {"qwen2_vl_text",     "qwen2_5_vl_text", "qwen3_vl_text",
                                 "qwen3_vl_moe_text", "qwen3_5_text",    "qwen3_5_moe_text"};
 
@@ -69,45 +47,13 @@ const ProcessorClass classes[] = {
     {"Yolos", OneNumber::Shorter, 800, false, 0, 2, imageNet, ofYolos},
     {"Gemma3", OneNumber::None, 224, false, 0, 2, halves, ofGemma},
     {"Qwen2VL", OneNumber::None, 0, false, 0, 3, clip, ofQwen, true},
+    {"Idefics3", OneNumber::None, 0, false, 0, 1, halves, ofIdefics, true},
+    {"SmolVLM", OneNumber::None, 0, false, 0, 1, halves, ofIdefics, true},
     {"Gemma4", OneNumber::None, 0, false, 0, 3, halves, ofGemma4, true, false},
 };
 
 /// The fast form of this class has other defaults.
 constexpr ProcessorClass fastBeit = {"Beit", OneNumber::Both, 224, false, 224, 3, halves, {}};
-
-/// Height and width, or the length of the shorter side or of the longer one; 0: not said.
-struct Size {
-  int64_t height = 0, width = 0, shorter = 0, longer = 0;
-};
-
-/// Reads one preprocessor_config.json.
-class PictureReader {
-public:
-  PictureReader(FamilyWriter &writer, Config &values) : writer(writer), values(values) {}
-
-  /// " bicubic mean 0.5 std 0.5" and the end of the line.
-  std::string pixelsText();
-  /// What `size`, `crop_size` or `pad_size` says.
-  Size sizeAt(StringRef key, OneNumber number);
-  /// The tensor's side, and behind it in `line` what a picture is resized to.
-  Picture read();
-  /// The same of SAM's.
-  Picture readWithin(int64_t side);
-  /// Finds the class, of those that cut pictures into patches or of the others.
-  void findClass(bool isPatched = false);
-
-  const ProcessorClass *found = nullptr;
-
-private:
-  std::string dividedText(StringRef key, ArrayRef<double> otherwise, double by);
-  int64_t squareOf(StringRef key, const Size &size);
-  std::string resizedText(const Size &size, int64_t side);
-  Picture readRatio(const Size &size);
-
-  FamilyWriter &writer;
-  Config &values;
-  bool isFast = false;
-};
 
 } // namespace
 
@@ -325,103 +271,6 @@ Picture PictureReader::readWithin(int64_t side) {
   if (pad.height != side || pad.width != side || !values.flag("do_pad", true))
     values.refuse("pad_size", Twine(side) + " x " + Twine(side) + ", which `do_pad` makes");
   return {side, side, " within"};
-}
-
-/// The pixels that pictures have at least and at most, by `size` or by keys of their own.
-static std::pair<int64_t, int64_t> pixelsOf(Config &values) {
-  Config size = values.within("size");
-  auto read = [&](StringRef own, StringRef within, int64_t otherwise) {
-    int64_t said = size.size(within, otherwise);
-    return values.size(own, said);
-  };
-  std::pair<int64_t, int64_t> pixels = {read("min_pixels", "shortest_edge", 56 * 56),
-                                        read("max_pixels", "longest_edge", 28 * 28 * 1280)};
-  if (pixels.first > pixels.second)
-    values.refuse(values.has("max_pixels") ? "max_pixels" : "size",
-                  "as many pixels at most as at least, " + Twine(pixels.first));
-  values.adopt(size);
-  return pixels;
-}
-
-/// The file of the processor; an empty one, and a note, where there is none.
-static const json::Object &preprocessorOf(FamilyWriter &writer) {
-  static const json::Object empty;
-  if (writer.folder.preprocessor)
-    return *writer.folder.preprocessor;
-  writer.config.note("there is no `preprocessor_config.json`: pictures are taken as the "
-                     "published class of the processor does where nothing is said");
-  return empty;
-}
-
-PatchedPicture readPatchedPicture(FamilyWriter &writer, int64_t patch, int64_t merged,
-                                  int64_t frames) {
-  Config values(preprocessorOf(writer), writer.folder.preprocessorFile);
-  PictureReader reader(writer, values);
-  reader.findClass(/*isPatched=*/true);
-  for (auto [key, wanted, otherwise] : {std::tuple("patch_size", patch, 14),
-                                        {"merge_size", merged, 2},
-                                        {"temporal_patch_size", frames, 2}})
-    if (values.size(key, writer.folder.preprocessor ? otherwise : wanted) != wanted)
-      values.refuse(key, Twine(wanted) + ", as `vision_config` says");
-  auto [least, most] = pixelsOf(values);
-  int64_t square = patch * merged;
-  PatchedPicture picture;
-  picture.most = std::max<int64_t>(most / (square * square), 1);
-  std::string pixels = reader.pixelsText();
-  picture.line = "image input " + std::to_string(patch) + " x " + std::to_string(patch) +
-                 " patches " + std::to_string(merged) + " of " + std::to_string(least) + " to " +
-                 std::to_string(most) + " pixels" + StringRef(pixels).split("  //").first.str() +
-                 " prompt \"<|image_pad|>\" alone \"<|vision_start|><|image_pad|><|vision_end|>\"";
-  writer.config.adopt(values);
-  return picture;
-}
-
-PatchedPicture readFilledPicture(FamilyWriter &writer, int64_t patch, int64_t merged) {
-  Config values(preprocessorOf(writer), writer.folder.preprocessorFile);
-  PictureReader reader(writer, values);
-  reader.findClass(/*isPatched=*/true);
-  for (auto [key, wanted, otherwise] :
-       {std::tuple("patch_size", patch, 16), {"pooling_kernel_size", merged, 3}})
-    if (values.size(key, writer.folder.preprocessor ? otherwise : wanted) != wanted)
-      values.refuse(key, Twine(wanted) + ", as `vision_config` says");
-  PatchedPicture picture;
-  picture.most = values.size("max_soft_tokens", 280);
-  bool isNormalised = values.flag("do_normalize", false);
-  if (isNormalised)
-    values.refuse("do_normalize", "false: the model itself takes pixels to -1 … 1");
-  std::string pixels = reader.pixelsText();
-  StringRef filter = StringRef(pixels).split("  //").first;
-  if (filter.contains("std") && !isNormalised)
-    values.refuse("rescale_factor", "1 / 255");
-  picture.line = "image input " + std::to_string(patch) + " x " + std::to_string(patch) +
-                 " patches " + std::to_string(merged) + " of " +
-                 std::to_string(picture.most * merged * merged * patch * patch) + " pixels" +
-                 filter.str() + " mean 0.5 std 0.5";
-  writer.config.adopt(values);
-  return picture;
-}
-
-std::string readPromptPicture(FamilyWriter &writer, StringRef family, int64_t side) {
-  json::Object empty;
-  Config values(writer.folder.preprocessor ? *writer.folder.preprocessor : empty,
-                writer.folder.preprocessorFile);
-  FamilyWriter own{writer.folder, writer.config,       writer.os,  family.str(),
-                   writer.model,  writer.architecture, writer.task};
-  PictureReader reader(own, values);
-  reader.findClass();
-  Picture picture{side, side, ""};
-  if (writer.folder.preprocessor)
-    picture = reader.read();
-  else
-    writer.config.note("there is no `preprocessor_config.json`: pictures are taken as the "
-                       "published class of the processor does where nothing is said");
-  if (picture.side != side || picture.width != side)
-    values.refuse(values.has("crop_size") ? "crop_size" : "size",
-                  Twine(side) + ", as `image_size` says");
-  std::string words = std::to_string(side), pixels = reader.pixelsText();
-  writer.config.adopt(values);
-  return "image input " + words + " x " + words + picture.line +
-         StringRef(pixels).split("  //").first.str();
 }
 
 Picture readPicture(FamilyWriter &writer, int64_t side) {

@@ -92,7 +92,10 @@ static std::string beginOf(const Folder &folder) {
 static void readInner(const json::Object &whole, const json::Object &text, InnerModel &inner) {
   json::Object &config = inner.folder.config;
   config = text;
-  std::string type = text.getString("model_type").value_or("").str(), said;
+  bool isIdefics = inner.typeOfWrapper == "idefics3" || inner.typeOfWrapper == "smolvlm";
+  if (isIdefics && !config.get("model_type"))
+    config["model_type"] = "llama";
+  std::string type = config.getString("model_type").value_or("").str(), said;
   for (const InnerDefault &one : innerDefaults)
     if (one.type == type && !config.get(one.key)) {
       config[one.key] = static_cast<int64_t>(one.value);
@@ -110,8 +113,8 @@ static void readInner(const json::Object &whole, const json::Object &text, Inner
     bool ofText = text.getBoolean("tie_word_embeddings").value_or(false);
     if (std::optional<bool> outer = whole.getBoolean("tie_word_embeddings"))
       config["tie_word_embeddings"] = *outer || (ofText && inner.typeOfWrapper == "llava");
-    else if (isGemma)
-      config["tie_word_embeddings"] = true;
+    else if (isGemma || isIdefics)
+      config["tie_word_embeddings"] = isGemma;
   }
   if (const json::Value *cap = config.get("final_logit_softcapping");
       isGemma && (cap || type == "gemma2")) {
