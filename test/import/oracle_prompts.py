@@ -62,11 +62,12 @@ def pictured(model):
     return [({"seen": seen}, "see", {"image": image}), ({"scores": scores}, "scores", inputs)]
 
 
-def tiled(model):
+def tiled(model, pixels=lambda image: image[None]):
     """The same of pictures in several tiles of one size, with text between them."""
     config, side = model.config, model.config.vision_config.image_size
+    side = side if isinstance(side, int) else side[0]
     image = np.random.default_rng(4).standard_normal((2, 3, side, side)).astype(np.float32)
-    given = tensor(image[None])
+    given = tensor(pixels(image))
     seen = model.model.get_image_features(given).pooler_output
     rows = [config.image_token_id] * seen.shape[1]
     ids = np.array([[5, 6, 7, *rows, 8, *rows, 9, 5, 8]], np.int32)
@@ -75,6 +76,11 @@ def tiled(model):
     inputs = {"ids": ids, "seen": np.ascontiguousarray(seen.float().numpy()), "picked": np.where(there, np.cumsum(there) - 1, -1).astype(np.int32)}
     scores = model(input_ids=tensor(ids), pixel_values=given, use_cache=False).logits
     return [({"seen": seen}, "see", {"image": image}), ({"scores": scores}, "scores", inputs)]
+
+
+def cut(model):
+    """Tiles of all pictures are one batch."""
+    return tiled(model, lambda image: image)
 
 
 def filled(model):
@@ -159,6 +165,11 @@ PROMPTED = {
     "smolvlm": ("SmolVLMForConditionalGeneration", dict(
         image_token_id=50, scale_factor=3, pad_token_id=0, text_config={**LLAMA, "model_type": "llama"},
         vision_config=dict(**TOWER, image_size=50, patch_size=8)), tiled),
+    "internvl": ("InternVLForConditionalGeneration", dict(
+        image_token_id=50, text_config={**LLAMA, "model_type": "qwen2"}, vision_config=dict(model_type="internvl_vision", **TOWER, image_size=[32, 32], patch_size=[8, 8], attention_bias=True)), cut),
+    "internvl-qwen3": ("InternVLForConditionalGeneration", dict(
+        image_token_id=50, text_config={**LLAMA, "model_type": "qwen3", "head_dim": 8}, tie_word_embeddings=False, vision_config=dict(
+            model_type="internvl_vision", **TOWER, image_size=[32, 32], patch_size=[8, 8], use_qk_norm=True, norm_type="rms_norm")), cut),
     "gemma3": ("Gemma3ForConditionalGeneration", dict(
         image_token_id=50, boi_token_id=51, eoi_token_id=52, mm_tokens_per_image=4,
         text_config={**LLAMA, "head_dim": 8, "sliding_window": 5, "query_pre_attn_scalar": 8, "layer_types": ["sliding_attention", "full_attention"]},

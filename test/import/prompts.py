@@ -17,6 +17,7 @@ from PIL import Image
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "numeric")]
 import gemma4
+import intern_models
 import tower_models
 from make import random_weights
 from program import call, run
@@ -171,6 +172,10 @@ SEEING["smolvlm"] = Form(lambda *of: publish_seeing(*of), tower_models.see_tiles
                          lambda config, weights, ids, seen: tower_models.read(
                              config, weights, ids, np.concatenate([rows.reshape(-1, rows.shape[-1]) for rows, _ in seen]) if seen else []),
                          None, "<image>", tower_models.told, "<image>")
+for name in ("internvl", "internvl-qwen3"):
+    SEEING[name] = Form(lambda *of: publish_seeing(*of), intern_models.see,
+                        lambda config, weights, ids, seen: tower_models.read(config, weights, ids, np.concatenate(seen) if seen else []), lambda seen: seen,
+                        "<IMG_CONTEXT>", "<img>{}</img>", "<IMG_CONTEXT>\n")
 FORMS = SEEING | dict.fromkeys(KINDS, QWEN) | dict.fromkeys(GEMMAS, GEMMA)
 
 
@@ -193,7 +198,12 @@ MODELS = {"paligemma": (["<image>", "<bos>"], dict(model_type="gemma"), dict(mod
           "paligemma2": (["<image>", "<bos>"], dict(model_type="gemma2", query_pre_attn_scalar=8, sliding_window=6),
                          dict(model_type="paligemma", projection_dim=32, tie_word_embeddings=True)),
           "smolvlm": (["<image>", "<fake_token_around_image>", "<global-img>", *(f"<row_{y}_col_{x}>" for y in (1, 2, 3) for x in (1, 2, 3))],
-                      dict(model_type="llama"), dict(model_type="smolvlm", scale_factor=2, tie_word_embeddings=False))}
+                      dict(model_type="llama"), dict(model_type="smolvlm", scale_factor=2, tie_word_embeddings=False)),
+          "internvl": (["<IMG_CONTEXT>", "<img>", "</img>"], dict(model_type="qwen2"),
+                       dict(model_type="internvl", downsample_ratio=0.5, tie_word_embeddings=True)),
+          "internvl-qwen3": (["<IMG_CONTEXT>", "<img>", "</img>"], dict(model_type="qwen3"),
+                             dict(model_type="internvl", downsample_ratio=0.5, tie_word_embeddings=False))}
+NORMED = dict(norm_type="rms_norm", use_qk_norm=True)  # as the large encoder has it
 
 
 def publish_seeing(folder, kind):
@@ -211,11 +221,16 @@ def publish_seeing(folder, kind):
         eyes |= dict(image_size=35, model_type="smolvlm_vision")  # of which three columns are not seen
         picture = dict(image_processor_type="SmolVLMImageProcessor", do_image_splitting=True, max_image_size=dict(longest_edge=35),
                        size=dict(longest_edge=102), image_mean=[0.5, 0.4, 0.6], image_std=[0.5, 0.4, 0.3], resample=1)
+    if "downsample_ratio" in of_all:
+        eyes |= dict(image_size=[32, 32], model_type="internvl_vision", attention_bias=kind == "internvl", **(NORMED if kind != "internvl" else {}))
+        picture = dict(image_processor_type="GotOcr2ImageProcessorFast", crop_to_patches=False, min_patches=1, max_patches=6,
+                       size=dict(height=32, width=32), image_mean=[0.5, 0.4, 0.6], image_std=[0.5, 0.4, 0.3], resample=3)
     files = {"config.json": config, "tokenizer.json": tokenizer, "preprocessor_config.json": picture,
              "chat_template.json": dict(chat_template=TEMPLATE.replace("MARK", SEEING[kind].alone)),
              "generation_config.json": dict(max_new_tokens=STEPS, eos_token_id=size + len(marks))}
     whole = {**config, "image_token_id": size, "picture": picture, "stop": size + len(marks)}
-    tensors = random_weights(tower_models.seen_shapes(whole), 3)
+    shapes = intern_models.intern_shapes if config["model_type"] == "internvl" else tower_models.seen_shapes
+    tensors = random_weights(shapes(whole), 3)
     write_files(folder, files, tensors)
     return whole, {name: value.astype(np.float64) for name, value in tensors.items()}, vocabulary
 

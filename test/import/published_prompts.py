@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Configs of language models that see, as they were published, for published.py: the model, its config, and how many parameters it is known to have."""
 from gemma4 import gemma4_shapes
+from intern_models import intern_shapes
 from prompt_models import prompt_shapes, tower_shapes
 from tower_models import seen_shapes
 
@@ -104,6 +105,17 @@ PROMPTS = {
         vision_config=dict(hidden_size=1152, image_size=384, intermediate_size=4304, max_image_size=dict(longest_edge=384),
                            model_type="smolvlm_vision", num_attention_heads=16, num_hidden_layers=27, patch_size=14, size=dict(longest_edge=1920),
                            tie_word_embeddings=False, use_base_siglip=False)), seen_shapes, 2246784880),
+    "OpenGVLab/InternVL3-1B-hf": (dict(
+        architectures=["InternVLForConditionalGeneration"], model_type="internvl", downsample_ratio=0.5, image_seq_length=256, image_token_id=151667,
+        projector_hidden_act="gelu", vision_feature_layer=-1, vision_feature_select_strategy="default",
+        text_config=dict(architectures=["Qwen2ForCausalLM"], model_type="qwen2", bos_token_id=151643, eos_token_id=151645, hidden_size=896,
+                         intermediate_size=4864, max_position_embeddings=32768, max_window_layers=70, num_attention_heads=14, num_hidden_layers=24,
+                         num_key_value_heads=2, rms_norm_eps=1e-6, rope_theta=1000000.0, vocab_size=151674, use_sliding_window=False, tie_word_embeddings=False),
+        vision_config=dict(architectures=["InternVisionModel"], model_type="internvl_vision", attention_bias=True, hidden_size=1024,
+                           image_size=[448, 448], intermediate_size=4096, layer_norm_eps=1e-6, layer_scale_init_value=0.1, norm_type="layer_norm",
+                           num_attention_heads=16, num_channels=3, num_hidden_layers=24, patch_size=[14, 14], projection_dropout=0.0,
+                           use_absolute_position_embeddings=True, use_mask_token=False, use_mean_pooling=True, use_qk_norm=False)),
+                                  intern_shapes, 938193024),
     "google/paligemma2-3b-pt-448": (dict(
         architectures=["PaliGemmaForConditionalGeneration"], model_type="paligemma", _vocab_size=257152, bos_token_id=2, eos_token_id=1,
         hidden_size=2304, image_token_index=257152, num_hidden_layers=26, pad_token_id=0, projection_dim=2304, tie_word_embeddings=True,

@@ -107,6 +107,8 @@ def read(c, w, ids, rows):
         b = f"{p}layers.{n}."
         y = normed(x, w, b + "input_layernorm", t)
         q, k, v = (linear(y, w, f"{b}self_attn.{name}_proj").reshape(len(ids), -1, t["head_dim"]).swapaxes(0, 1) for name in "qkv")
+        if b + "self_attn.q_norm.weight" in w:
+            q, k = normed(q, w, b + "self_attn.q_norm", t), normed(k, w, b + "self_attn.k_norm", t)
         q, k = rotate(q[None], speeds)[0], rotate(k[None], speeds)[0]
         k, v = (np.repeat(part, heads // keys, 0) for part in (k, v))
         scores = q @ k.swapaxes(1, 2) * scale
@@ -132,7 +134,7 @@ def seen_shapes(c):
     t, v, (text, eyes, mapped) = c["text_config"], c["vision_config"], NAMES[c["model_type"]]
     d, f, e = t["hidden_size"], t["intermediate_size"], t.get("head_dim", t["hidden_size"] // t["num_attention_heads"])
     shapes = {text + "embed_tokens.weight": (t["vocab_size"], d), text + "norm.weight": (d,)}
-    if not c["tie_word_embeddings"]:
+    if not c.get("tie_word_embeddings", t.get("tie_word_embeddings")):
         shapes["lm_head.weight"] = (t["vocab_size"], d)
     for n in range(t["num_hidden_layers"]):
         b = f"{text}layers.{n}."
@@ -140,9 +142,15 @@ def seen_shapes(c):
             shapes[f"{b}self_attn.{name}_proj.weight"] = (heads * e, d)
         shapes |= {b + "self_attn.o_proj.weight": (d, t["num_attention_heads"] * e), b + "mlp.gate_proj.weight": (f, d),
                    b + "mlp.up_proj.weight": (f, d), b + "mlp.down_proj.weight": (d, f)}
+        if t["model_type"] == "qwen3":
+            shapes |= {f"{b}self_attn.{name}_norm.weight": (e,) for name in "qk"}
+        if t["model_type"] == "qwen2":
+            shapes |= {f"{b}self_attn.{name}_proj.bias": shapes[f"{b}self_attn.{name}_proj.weight"][:1] for name in "qkv"}
         norms = ["input_layernorm", "post_attention_layernorm"]
         norms += ["pre_feedforward_layernorm", "post_feedforward_layernorm"] * (t["model_type"] == "gemma2")
         shapes |= {f"{b}{name}.weight": (d,) for name in norms}
+    if mapped.endswith("."):  # another encoder
+        return shapes
     width, wide = v["hidden_size"], v["intermediate_size"]
     both = lambda name, *shape: {name + ".weight": shape, name + ".bias": shape[:1]}
     shapes |= both(eyes + "embeddings.patch_embedding", width, 3, v["patch_size"], v["patch_size"]) | both(eyes + "post_layernorm", width)

@@ -8,7 +8,7 @@ using namespace llvm;
 
 namespace attn::importer {
 
-static const EyesKind *const kinds[] = {&qwenEyes, &towerEyes, &gemma4Eyes};
+static const EyesKind *const kinds[] = {&qwenEyes, &towerEyes, &gemma4Eyes, &internEyes};
 
 /// The form of a model's encoder; null where none is read.
 static const EyesKind *kindOf(StringRef type) {

@@ -44,7 +44,7 @@ struct EyesKind {
 };
 
 // Each source in families/eyes/ defines one.
-extern const EyesKind qwenEyes, towerEyes, gemma4Eyes;
+extern const EyesKind qwenEyes, towerEyes, gemma4Eyes, internEyes;
 
 /// What the encoder of a model is called: first components of the names of its tensors.
 llvm::ArrayRef<llvm::StringRef> eyesParts(llvm::StringRef wrapperType);

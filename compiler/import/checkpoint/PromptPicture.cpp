@@ -123,6 +123,20 @@ static std::pair<int64_t, std::string> tilesOfEdge(Config &values, int64_t side,
   return {along * along, " tiles of " + std::to_string(edge) + " pixels"};
 }
 
+/// The same of InternVL's, whatever is said of `crop_to_patches`.
+static std::pair<int64_t, std::string> tilesByRatio(Config &values, PictureReader &reader,
+                                                    int64_t side, bool isSaid) {
+  Size size = reader.sizeAt("size", OneNumber::None);
+  if (!values.has("size") && isSaid)
+    size.height = size.width = 384;
+  if (isSaid && (size.height != side || size.width != side))
+    values.refuse("size", "`height` and `width`, " + Twine(side) + " as `image_size` says");
+  int64_t least = values.size("min_patches", 1), most = values.size("max_patches", 12);
+  if (least > most || most > 1024)
+    values.refuse("max_patches", "from `min_patches` to 1024");
+  return {most, " tiles " + std::to_string(least) + " to " + std::to_string(most)};
+}
+
 PatchedPicture readTiledPicture(FamilyWriter &writer, StringRef family, int64_t side) {
   Config values(preprocessorOf(writer), writer.folder.preprocessorFile);
   FamilyWriter own{writer.folder, writer.config,       writer.os,  family.str(),
@@ -131,7 +145,9 @@ PatchedPicture readTiledPicture(FamilyWriter &writer, StringRef family, int64_t 
   reader.findClass(/*isPatched=*/true);
   if (!is_contained(reader.found->families, family))
     values.refuse("image_processor_type", "one whose pictures are cut into tiles");
-  auto [most, words] = tilesOfEdge(values, side, bool(writer.folder.preprocessor));
+  bool isSaid = bool(writer.folder.preprocessor);
+  auto [most, words] = family == "internvl" ? tilesByRatio(values, reader, side, isSaid)
+                                            : tilesOfEdge(values, side, isSaid);
   std::string pixels = reader.pixelsText(), length = std::to_string(side);
   writer.config.adopt(values);
   return {"image input " + length + " x " + length + words +

@@ -71,6 +71,14 @@ static constexpr InnerDefault innerDefaults[] = {
     {"mistral", "num_hidden_layers", 32},
     {"mistral", "num_attention_heads", 32},
     {"mistral", "max_position_embeddings", 131072},
+    {"qwen3", "vocab_size", 151936},
+    {"qwen3", "hidden_size", 4096},
+    {"qwen3", "intermediate_size", 22016},
+    {"qwen3", "num_hidden_layers", 32},
+    {"qwen3", "num_attention_heads", 32},
+    {"qwen3", "num_key_value_heads", 32},
+    {"qwen3", "head_dim", 128},
+    {"qwen3", "max_position_embeddings", 32768},
     {"qwen2", "vocab_size", 151936},
     {"qwen2", "hidden_size", 4096},
     {"qwen2", "intermediate_size", 22016},
@@ -93,8 +101,9 @@ static void readInner(const json::Object &whole, const json::Object &text, Inner
   json::Object &config = inner.folder.config;
   config = text;
   bool isIdefics = inner.typeOfWrapper == "idefics3" || inner.typeOfWrapper == "smolvlm";
-  if (isIdefics && !config.get("model_type"))
-    config["model_type"] = "llama";
+  bool isIntern = inner.typeOfWrapper == "internvl";
+  if ((isIdefics || isIntern) && !config.get("model_type"))
+    config["model_type"] = isIntern ? "qwen2" : "llama";
   std::string type = config.getString("model_type").value_or("").str(), said;
   for (const InnerDefault &one : innerDefaults)
     if (one.type == type && !config.get(one.key)) {
