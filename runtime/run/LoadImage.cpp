@@ -97,6 +97,20 @@ static void sizeOfPatches(const Image &image, const attn_abi_image &spec, Pictur
   frame.height = int64_t(h), frame.width = int64_t(w);
 }
 
+/// The size of a picture that keeps its ratio within a square of `edge` pixels, and whose sides are
+/// made whole squares of patches then, as Pixtral's processor has it (Agrawal et al. 2024, "Pixtral
+/// 12B").
+static void sizeWithinEdge(const Image &image, const attn_abi_image &spec, PictureFrame &frame) {
+  double ratio = std::max(double(image.width), double(image.height)) / spec.edge;
+  auto whole = [&](int64_t length, int64_t patch) {
+    if (ratio > 1)
+      length = int64_t(std::floor(double(length) / ratio));
+    int64_t square = patch * spec.merged;
+    return (std::max<int64_t>(length, 1) + square - 1) / square * square;
+  };
+  frame.width = whole(image.width, spec.width), frame.height = whole(image.height, spec.height);
+}
+
 /// The size of a picture whose longer edge is of a given length, the other in proportion, a
 /// multiple of two. This and the next are as Idefics 3's processor has them (Laurencon et al. 2024,
 /// "Building and better understanding vision-language models").
@@ -156,7 +170,9 @@ PictureFrame attn::frameOf(const Image &image, const attn_abi_image &spec) {
   if (spec.fit == ATTN_FIT_TILES)
     return spec.edge ? sizeOfTiles(image, spec) : nearestTiles(image, spec);
   if (spec.fit == ATTN_FIT_PATCHES) {
-    (spec.leastPixels ? sizeOfPatches : fillPatches)(image, spec, frame);
+    (spec.edge          ? sizeWithinEdge
+     : spec.leastPixels ? sizeOfPatches
+                        : fillPatches)(image, spec, frame);
     return frame;
   }
   if (spec.fit == ATTN_FIT_WITHIN) {
@@ -231,7 +247,8 @@ static attn_status load(const attn_model *model, int32_t entry, int32_t input, c
     error.help("cut it, so that one side is at most %d times as long as the other", longest);
     return error.status;
   }
-  bool hasRoom = convertChannels(image, to.spec->channels), hasEdge = to.spec->edge > 0;
+  bool hasRoom = convertChannels(image, to.spec->channels),
+       hasEdge = to.spec->fit == ATTN_FIT_TILES && to.spec->edge > 0;
   Image edged;
   hasRoom =
       hasRoom && (!hasEdge || resize(image, sizeOfEdge(image, *to.spec), to.spec->filter, edged));

@@ -173,8 +173,20 @@ static bool appendRows(Slice text, int64_t rows, int64_t line, int64_t column, V
   return isAdded;
 }
 
+bool Pictures::appendLines(const Picture &picture, Vector<char> &to) const {
+  Slice front, row, rest;
+  splitShown(image->shown, front, row, rest);
+  int64_t across = picture.pixels.columns / picture.pixels.merged;
+  bool isAdded = append(to, front);
+  for (int64_t r = 0; isAdded && r < picture.rows; ++r)
+    isAdded = (r == 0 || r % across || append(to, Slice(image->line))) && append(to, row);
+  return isAdded && append(to, rest);
+}
+
 bool Pictures::appendShown(const Picture &picture, Vector<char> &to) const {
   const attn_picture &pixels = picture.pixels;
+  if (image->fit == ATTN_FIT_PATCHES && image->line)
+    return appendLines(picture, to);
   if (!image->tile || pixels.count == 1)
     return appendRows(Slice(image->shown), picture.rows, 0, 0, to);
   int64_t each = picture.rows / pixels.count;
@@ -267,7 +279,8 @@ attn_status Pictures::place(const attn_tokens &tokens, Error &error) {
       continue;
     }
     const Picture &one = pictures[picture];
-    if (image->fit == ATTN_FIT_TILES) { // among text: positions are counted as those of tokens
+    if (image->fit == ATTN_FIT_TILES ||
+        image->line) { // among text: positions are counted as those of tokens
       place = {int32_t(one.firstRow + seenRows), {now, now, now}, own, own};
       ++position;
       if (++seenRows == one.rows)

@@ -73,6 +73,8 @@ private:
   int32_t seenResult() const;
   /// The text of one picture.
   bool appendShown(const Picture &picture, Vector<char> &to) const;
+  /// The same where something stands between lines of its rows.
+  bool appendLines(const Picture &picture, Vector<char> &to) const;
   attn_status see(Picture &picture, Error &error);
   /// The place of a token of a picture, `row` of its rows, which begins at `begin`.
   PromptPlace placeOf(const Picture &picture, int64_t row, int64_t begin, int64_t position) const;

@@ -83,6 +83,25 @@ def cut(model):
     return tiled(model, lambda image: image)
 
 
+def rowed(model):
+    """A picture of any shape as patches in the order of squares; a token stands behind each line of them."""
+    config, vision, (lines, columns) = model.config, model.config.vision_config, GRID
+    side, merged = vision.patch_size, config.spatial_merge_size
+    square = [(y + i, x + j) for y in range(0, lines, merged) for x in range(0, columns, merged) for i in range(merged) for j in range(merged)]
+    row, column = (np.array(axis, np.int32) for axis in zip(*square))
+    patches = np.random.default_rng(4).standard_normal((lines * columns, 3, side, side)).astype(np.float32)
+    grid = np.zeros((lines, columns, 3, side, side), np.float32)
+    grid[row, column] = patches
+    pixels = tensor(grid.transpose(2, 0, 3, 1, 4).reshape(1, 3, lines * side, columns * side))
+    sizes = torch.tensor([[lines * side, columns * side]])
+    seen = model.model.get_image_features(pixels, sizes, vision_feature_layer=config.vision_feature_layer).pooler_output[0]
+    ids = np.array([[5, 6, 7, *([config.image_token_id] * (columns // merged) + [8]) * (lines // merged), 9, 5, 8]], np.int32)
+    there = ids == config.image_token_id
+    inputs = {"ids": ids, "seen": np.ascontiguousarray(seen.float().numpy()), "picked": np.where(there, np.cumsum(there) - 1, -1).astype(np.int32)}
+    scores = model(input_ids=tensor(ids), pixel_values=pixels, image_sizes=sizes, use_cache=False).logits
+    return [({"seen": seen}, "see", {"image": patches, "row": row, "column": column}), ({"scores": scores}, "scores", inputs)]
+
+
 def filled(model):
     """The same of Gemma 4, whose pictures are of any shape: patches in the order of squares."""
     config, vision = model.config, model.config.vision_config
@@ -170,6 +189,9 @@ PROMPTED = {
     "internvl-qwen3": ("InternVLForConditionalGeneration", dict(
         image_token_id=50, text_config={**LLAMA, "model_type": "qwen3", "head_dim": 8}, tie_word_embeddings=False, vision_config=dict(
             model_type="internvl_vision", **TOWER, image_size=[32, 32], patch_size=[8, 8], use_qk_norm=True, norm_type="rms_norm")), cut),
+    "mistral3": ("Mistral3ForConditionalGeneration", dict(
+        image_token_index=50, spatial_merge_size=2, text_config={**LLAMA, "model_type": "mistral", "head_dim": 8, "sliding_window": None},
+        vision_config=dict(model_type="pixtral", **TOWER, image_size=64, patch_size=8, hidden_act="silu")), rowed),
     "gemma3": ("Gemma3ForConditionalGeneration", dict(
         image_token_id=50, boi_token_id=51, eoi_token_id=52, mm_tokens_per_image=4,
         text_config={**LLAMA, "head_dim": 8, "sliding_window": 5, "query_pre_attn_scalar": 8, "layer_types": ["sliding_attention", "full_attention"]},

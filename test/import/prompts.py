@@ -3,7 +3,7 @@
 """Folders of language models that see pictures: `--image` with `--prompt` and `--chat` writes what NumPy chooses, which reads the files of the
 pictures by itself and computes the whole text for each token.
 
-usage: prompts.py FOLDER"""
+usage: prompts.py FOLDER [--full]"""
 import json
 import os
 import re
@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "numeric")]
 import gemma4
 import intern_models
+import pixtral_models
 import tower_models
 from make import random_weights
 from program import call, run
@@ -176,6 +177,10 @@ for name in ("internvl", "internvl-qwen3"):
     SEEING[name] = Form(lambda *of: publish_seeing(*of), intern_models.see,
                         lambda config, weights, ids, seen: tower_models.read(config, weights, ids, np.concatenate(seen) if seen else []), lambda seen: seen,
                         "<IMG_CONTEXT>", "<img>{}</img>", "<IMG_CONTEXT>\n")
+SEEING["mistral3"] = Form(lambda *of: publish_seeing(*of), pixtral_models.see,
+                          lambda config, weights, ids, seen: tower_models.read(
+                              config, weights, ids, np.concatenate([rows for rows, _ in seen]) if seen else []),
+                          None, "[IMG]", pixtral_models.told, "[IMG]")
 FORMS = SEEING | dict.fromkeys(KINDS, QWEN) | dict.fromkeys(GEMMAS, GEMMA)
 
 
@@ -203,6 +208,9 @@ MODELS = {"paligemma": (["<image>", "<bos>"], dict(model_type="gemma"), dict(mod
                        dict(model_type="internvl", downsample_ratio=0.5, tie_word_embeddings=True)),
           "internvl-qwen3": (["<IMG_CONTEXT>", "<img>", "</img>"], dict(model_type="qwen3"),
                              dict(model_type="internvl", downsample_ratio=0.5, tie_word_embeddings=False))}
+MODELS["mistral3"] = (["[IMG]", "[IMG_BREAK]", "[IMG_END]"], dict(model_type="mistral", sliding_window=None),
+                      dict(model_type="mistral3", spatial_merge_size=2, tie_word_embeddings=False))
+SHAPES = dict(internvl=intern_models.intern_shapes, mistral3=pixtral_models.pixtral_shapes)
 NORMED = dict(norm_type="rms_norm", use_qk_norm=True)  # as the large encoder has it
 
 
@@ -225,12 +233,15 @@ def publish_seeing(folder, kind):
         eyes |= dict(image_size=[32, 32], model_type="internvl_vision", attention_bias=kind == "internvl", **(NORMED if kind != "internvl" else {}))
         picture = dict(image_processor_type="GotOcr2ImageProcessorFast", crop_to_patches=False, min_patches=1, max_patches=6,
                        size=dict(height=32, width=32), image_mean=[0.5, 0.4, 0.6], image_std=[0.5, 0.4, 0.3], resample=3)
+    if "spatial_merge_size" in of_all:
+        eyes |= dict(model_type="pixtral", image_size=96, hidden_act="silu", rope_theta=10000.0)
+        picture = dict(image_processor_type="PixtralImageProcessor", size=dict(longest_edge=80), patch_size=dict(height=8, width=8),
+                       image_mean=[0.5, 0.4, 0.6], image_std=[0.5, 0.4, 0.3], resample=3)
     files = {"config.json": config, "tokenizer.json": tokenizer, "preprocessor_config.json": picture,
              "chat_template.json": dict(chat_template=TEMPLATE.replace("MARK", SEEING[kind].alone)),
              "generation_config.json": dict(max_new_tokens=STEPS, eos_token_id=size + len(marks))}
     whole = {**config, "image_token_id": size, "picture": picture, "stop": size + len(marks)}
-    shapes = intern_models.intern_shapes if config["model_type"] == "internvl" else tower_models.seen_shapes
-    tensors = random_weights(shapes(whole), 3)
+    tensors = random_weights(SHAPES.get(config["model_type"], tower_models.seen_shapes)(whole), 3)
     write_files(folder, files, tensors)
     return whole, {name: value.astype(np.float64) for name, value in tensors.items()}, vocabulary
 
@@ -367,7 +378,8 @@ def tokens_of(folder, text):
 
 
 def main():
-    for kind in [*SEEING, *GEMMAS, *KINDS]:
+    left = ["paligemma", "internvl-qwen3"] if "--full" not in sys.argv else []  # of which another of the kind is there
+    for kind in [kind for kind in [*SEEING, *GEMMAS, *KINDS] if kind not in left]:
         program, files, one = check(os.path.join(sys.argv[1], kind), kind)
         print(f"{kind}: the same texts")
     for kind in TOWERS:

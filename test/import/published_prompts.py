@@ -2,6 +2,7 @@
 """Configs of language models that see, as they were published, for published.py: the model, its config, and how many parameters it is known to have."""
 from gemma4 import gemma4_shapes
 from intern_models import intern_shapes
+from pixtral_models import pixtral_shapes
 from prompt_models import prompt_shapes, tower_shapes
 from tower_models import seen_shapes
 
@@ -116,6 +117,15 @@ PROMPTS = {
                            num_attention_heads=16, num_channels=3, num_hidden_layers=24, patch_size=[14, 14], projection_dropout=0.0,
                            use_absolute_position_embeddings=True, use_mask_token=False, use_mean_pooling=True, use_qk_norm=False)),
                                   intern_shapes, 938193024),
+    "mistralai/Mistral-Small-3.1-24B-Instruct-2503": (dict(
+        architectures=["Mistral3ForConditionalGeneration"], model_type="mistral3", image_token_index=10, multimodal_projector_bias=False,
+        projector_hidden_act="gelu", spatial_merge_size=2, vision_feature_layer=-1, tie_word_embeddings=False,
+        text_config=dict(model_type="mistral", attention_dropout=0.0, head_dim=128, hidden_act="silu", hidden_size=5120, intermediate_size=32768,
+                         max_position_embeddings=131072, num_attention_heads=32, num_hidden_layers=40, num_key_value_heads=8, rms_norm_eps=1e-5,
+                         rope_theta=1000000000.0, sliding_window=None, use_cache=True, vocab_size=131072),
+        vision_config=dict(model_type="pixtral", attention_dropout=0.0, head_dim=64, hidden_act="silu", hidden_size=1024, image_size=1540,
+                           intermediate_size=4096, num_attention_heads=16, num_channels=3, num_hidden_layers=24, patch_size=14,
+                           rope_theta=10000.0)), pixtral_shapes, 24011361280),
     "google/paligemma2-3b-pt-448": (dict(
         architectures=["PaliGemmaForConditionalGeneration"], model_type="paligemma", _vocab_size=257152, bos_token_id=2, eos_token_id=1,
         hidden_size=2304, image_token_index=257152, num_hidden_layers=26, pad_token_id=0, projection_dim=2304, tie_word_embeddings=True,

@@ -219,7 +219,9 @@ Layout Formatter::head(const ImageDecl &decl) {
       layout.add(expr(*decl.leastPixels)).add(" to ");
     layout.add(expr(*decl.mostPixels)).add(" pixels");
   }
-  if (decl.edge)
+  if (decl.merged && decl.edge)
+    layout.add(" ").add(expr(*decl.merged)).add(" within ").add(expr(*decl.edge)).add(" pixels");
+  else if (decl.edge)
     layout.add(" of ").add(expr(*decl.edge)).add(" pixels");
   else if (decl.leastTiles && decl.mostTiles)
     layout.add(" ").add(expr(*decl.leastTiles)).add(" to ").add(expr(*decl.mostTiles));

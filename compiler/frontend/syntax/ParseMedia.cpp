@@ -21,9 +21,15 @@ static std::vector<ExprPtr> parseChannelValues(Parser &parser) {
   return values;
 }
 
-/// Behind `patches`: `2 of 3136 to 1003520 pixels`, or `3 of 645120 pixels`.
+/// Behind `patches`: `2 of 3136 to 1003520 pixels`, `3 of 645120 pixels`, or `2 within 1540
+/// pixels`.
 static void parsePatches(Parser &parser, ImageDecl &image) {
   image.merged = parseExpr(parser);
+  if (parser.acceptWord("within")) {
+    image.edge = parseExpr(parser);
+    parser.expectWord("pixels", DiagCode::UnexpectedToken, "behind the longer edge");
+    return;
+  }
   if (!parser.expectWord("of", DiagCode::UnexpectedToken, "and how many pixels pictures have"))
     return;
   image.mostPixels = parseExpr(parser);

@@ -8,7 +8,8 @@ using namespace llvm;
 
 namespace attn::importer {
 
-static const EyesKind *const kinds[] = {&qwenEyes, &towerEyes, &gemma4Eyes, &internEyes};
+static const EyesKind *const kinds[] = {&qwenEyes, &towerEyes, &gemma4Eyes, &internEyes,
+                                        &pixtralEyes};
 
 /// The form of a model's encoder; null where none is read.
 static const EyesKind *kindOf(StringRef type) {
@@ -41,6 +42,8 @@ std::optional<Eyes> readEyes(FamilyWriter &writer, int64_t width, int64_t turned
     return std::nullopt;
   Config outer(writer.folder.around->config, "config.json");
   std::string type = outer.text("model_type", ""), text;
+  if (type == "ministral3") // as some are published, whose language model is called so
+    type = "mistral3";
   const EyesKind *kind = kindOf(type);
   EyesReader reader{writer, outer, type, width, turned};
   if (!kind || none_of(kind->parts, [&](StringRef part) { return reader.hasWithin(part); }))

@@ -44,7 +44,7 @@ struct EyesKind {
 };
 
 // Each source in families/eyes/ defines one.
-extern const EyesKind qwenEyes, towerEyes, gemma4Eyes, internEyes;
+extern const EyesKind qwenEyes, towerEyes, gemma4Eyes, internEyes, pixtralEyes;
 
 /// What the encoder of a model is called: first components of the names of its tensors.
 llvm::ArrayRef<llvm::StringRef> eyesParts(llvm::StringRef wrapperType);
@@ -68,6 +68,10 @@ PatchedPicture readPatchedPicture(FamilyWriter &writer, int64_t patch, int64_t m
 /// The same of a processor in Gemma 4's form, whose pictures are as large as their most patches
 /// allow; without what stands in prompts.
 PatchedPicture readFilledPicture(FamilyWriter &writer, int64_t patch, int64_t merged);
+
+/// The same of a processor in Pixtral's form, whose pictures have a longer edge of at most so many
+/// pixels; `side` is what the encoder has places for.
+PatchedPicture readEdgedPicture(FamilyWriter &writer, int64_t patch, int64_t merged, int64_t side);
 
 /// The same of a processor of the class of `family`, which cuts pictures into tiles of `side`;
 /// `most` are tiles, with the whole picture.

@@ -26,7 +26,8 @@ constexpr StringRef ofVit[] = {"vit", "swin", "swinv2", "vit_msn", "ijepa", "vit
                     ofYolos[] = {"yolos"}, ofSegformer[] = {"segformer"},
                     ofDpt[] = {"depth_anything"}, ofPvt[] = {"pvt", "pvt_v2"},
                     ofIdefics[] = {"idefics3", "smolvlm"}, ofIntern[] = {"internvl"},
-                    ofGemma[] = {"gemma3_text"}, ofGemma4[] = {"gemma4_text"},
+                    ofPixtral[] = {"mistral3"}, ofGemma[] = {"gemma3_text"},
+                    ofGemma4[] = {"gemma4_text"},
                     ofQwen[] = {"qwen2_vl_text",     "qwen2_5_vl_text", "qwen3_vl_text",
                                 "qwen3_vl_moe_text", "qwen3_5_text",    "qwen3_5_moe_text"};
 
@@ -48,6 +49,7 @@ const ProcessorClass classes[] = {
     {"Gemma3", OneNumber::None, 224, false, 0, 2, halves, ofGemma},
     {"Qwen2VL", OneNumber::None, 0, false, 0, 3, clip, ofQwen, true},
     {"Idefics3", OneNumber::None, 0, false, 0, 1, halves, ofIdefics, true},
+    {"Pixtral", OneNumber::None, 0, false, 0, 3, clip, ofPixtral, true},
     {"GotOcr2", OneNumber::None, 0, false, 0, 3, clip, ofIntern, true},
     {"SmolVLM", OneNumber::None, 0, false, 0, 1, halves, ofIdefics, true},
     {"Gemma4", OneNumber::None, 0, false, 0, 3, halves, ofGemma4, true, false},

@@ -54,9 +54,13 @@ public:
   const ProcessorClass *found = nullptr;
 
 private:
+  /// Means or deviations, each divided by `by`: of the file, or else of the class.
   std::string dividedText(llvm::StringRef key, llvm::ArrayRef<double> otherwise, double by);
+  /// The side of a square; an error where it is none.
   int64_t squareOf(llvm::StringRef key, const Size &size);
+  /// " from 256", of the shorter edge, or " from 256 x 256"; where the middle is larger, padded.
   std::string resizedText(const Size &size, int64_t side);
+  /// ConvNeXT's: below 384 the shorter side is resized to more, and the middle is taken.
   Picture readRatio(const Size &size);
 
   FamilyWriter &writer;

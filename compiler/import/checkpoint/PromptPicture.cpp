@@ -106,6 +106,29 @@ std::string readPromptPicture(FamilyWriter &writer, StringRef family, int64_t si
          StringRef(pixels).split("  //").first.str();
 }
 
+PatchedPicture readEdgedPicture(FamilyWriter &writer, int64_t patch, int64_t merged, int64_t side) {
+  Config values(preprocessorOf(writer), writer.folder.preprocessorFile);
+  FamilyWriter own{writer.folder, writer.config,       writer.os,  "mistral3",
+                   writer.model,  writer.architecture, writer.task};
+  PictureReader reader(own, values);
+  reader.findClass(/*isPatched=*/true);
+  if (reader.found->name != "Pixtral")
+    values.refuse("image_processor_type", "PixtralImageProcessor");
+  Config size = values.within("size");
+  int64_t edge = size.size("longest_edge", writer.folder.preprocessor ? 1024 : side),
+          square = patch * merged, along = (edge + square - 1) / square;
+  // Angles are looked up by places, which there are so many of.
+  if (edge > 4096 || along * square > side / patch * patch)
+    size.refuse("longest_edge", "up to " + Twine(side) + ", as `image_size` says, and 4096");
+  values.adopt(size);
+  std::string pixels = reader.pixelsText(), length = std::to_string(patch);
+  writer.config.adopt(values);
+  return {"image input " + length + " x " + length + " patches " + std::to_string(merged) +
+              " within " + std::to_string(edge) + " pixels" +
+              StringRef(pixels).split("  //").first.str(),
+          along * along};
+}
+
 /// How many tiles there are at most, and the words of the line that say so: of Idefics 3's
 /// processor, whose tiles are of `side`.
 static std::pair<int64_t, std::string> tilesOfEdge(Config &values, int64_t side, bool isSaid) {

@@ -183,7 +183,7 @@ static bool checkChannels(Reporter &report, const std::vector<double> &numbers,
 /// What `patches` or `tiles` says of pictures that are cut: adds its numbers. False after an error.
 static bool addPieces(Sema &sema, const ImageDecl &image, const Parameter &parameter,
                       llvm::ArrayRef<Axis> axes, llvm::SmallVectorImpl<mlir::NamedAttribute> &to) {
-  bool hasTiles = image.edge || image.leastTiles;
+  bool hasTiles = image.fit && image.fit->text == "tiles";
   llvm::StringRef pieces = hasTiles ? "tiles" : "patches";
   if (!image.merged && !hasTiles)
     return true;
@@ -207,7 +207,7 @@ static bool addPieces(Sema &sema, const ImageDecl &image, const Parameter &param
                  {image.mostTiles.get(), "most_tiles", 1, 1024},
                  {image.leastPixels.get(), "least_pixels", 1, maxPicturePixels},
                  {image.mostPixels.get(), "most_pixels", 1, maxPicturePixels}};
-  if (image.merged ? !image.mostPixels : !image.edge && !image.mostTiles)
+  if (!image.edge && !(image.merged ? image.mostPixels : image.mostTiles))
     return false;
   for (auto [n, number] : llvm::enumerate(numbers)) {
     if (!number.expr)
@@ -257,7 +257,8 @@ static bool checkTiles(Sema &sema, const ImageDecl &image, llvm::StringRef row) 
   const std::optional<Name> *first = image.tile   ? &image.tile
                                      : image.line ? &image.line
                                                   : &image.whole;
-  if (!*first)
+  bool isOfPatches = image.merged && !image.tile && !image.whole; // `line` alone
+  if (!*first || isOfPatches)
     return true;
   if (!image.fit || image.fit->text != "tiles")
     return refuse(**first, "this is of pictures that are cut into tiles",
