@@ -183,7 +183,7 @@ PROMPTED = {
         vision_config=dict(**TOWER, image_size=32, patch_size=8)), tiled),
     "smolvlm": ("SmolVLMForConditionalGeneration", dict(
         image_token_id=50, scale_factor=3, pad_token_id=0, text_config={**LLAMA, "model_type": "llama"},
-        vision_config=dict(**TOWER, image_size=50, patch_size=8)), tiled),
+        vision_config=dict(**TOWER, image_size=26, patch_size=8)), tiled),
     "internvl": ("InternVLForConditionalGeneration", dict(
         image_token_id=50, text_config={**LLAMA, "model_type": "qwen2"}, vision_config=dict(model_type="internvl_vision", **TOWER, image_size=[32, 32], patch_size=[8, 8], attention_bias=True)), cut),
     "internvl-qwen3": ("InternVLForConditionalGeneration", dict(
