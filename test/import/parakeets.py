@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Parakeet with a head for CTC, of one sound by itself in NumPy: the spectrogram of the published feature extractor, convolutions that make fewer
 frames, conformer's layers. Its tensors, a small folder, a published config."""
+import os
+import sys
+
 import numpy as np
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "numeric"))
 from numpy_layers import ACTIVATIONS, layer_norm, linear, sigmoid, softmax
 from shapes import pair
 from sound_twin import filters

@@ -9,7 +9,7 @@ import sys
 from attn import _library
 
 source, folder = sys.argv[1:3]
-headers = [open(f"{source}/runtime/include/attn/{name}.h").read() for name in ("attn", "caches", "text", "compiler")]
+headers = [open(f"{source}/runtime/include/attn/{name}.h").read() for name in ("attn", "caches", "rows", "text", "compiler")]
 text = re.sub(r"/\*.*?\*/", "", "".join(headers), flags=re.S)
 
 lines = ["#include <attn/compiler.h>", "#include <attn/text.h>", "#include <stddef.h>"]
