@@ -6,6 +6,7 @@
 #include "main/Prompt.h"
 #include "run/Model.h"
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 using namespace attn;
@@ -45,7 +46,7 @@ private:
 
 /// "00:05.20", or with hours where there are any.
 static void printTime(double seconds) {
-  auto hundredths = int64_t(seconds * 100 + 0.5);
+  auto hundredths = int64_t(lround(seconds * 100));
   if (hundredths >= 360000)
     printf("%02lld:", static_cast<long long>(hundredths / 360000));
   printf("%02lld:%02lld.%02lld", static_cast<long long>(hundredths / 6000 % 60),

@@ -153,10 +153,11 @@ static PictureFrame nearestTiles(const Image &image, const attn_abi_image &spec)
     for (int64_t across = 1; across <= tiles; ++across) {
       if (tiles % across)
         continue;
-      double far = std::fabs(ratio - double(across) / double(tiles / across));
+      int64_t down = tiles / across;
+      double far = std::fabs(ratio - double(across) / double(down));
       bool isFilled = area > 0.5 * spec.width * spec.height * double(tiles);
       if (far < nearest || (far == nearest && isFilled))
-        nearest = far, columns = across, rows = tiles / across;
+        nearest = far, columns = across, rows = down;
     }
   PictureFrame frame{};
   frame.width = columns * spec.width, frame.height = rows * spec.height;

@@ -4,6 +4,7 @@
 // last whole segment ends, as in the published transcription; else behind this one.
 #include "session/Speech.h"
 #include "session/SpeechFrames.h"
+#include <cmath>
 
 using namespace attn;
 
@@ -96,7 +97,7 @@ int64_t Speech::takeSegments(int64_t size) {
   }
   if (last > first) {
     double end = double(rules.stepsOf(written[last - 1])) / timestampsPerSecond;
-    int64_t taken = isLone ? size : int64_t(end * framesPerSecond + 0.5);
+    int64_t taken = isLone ? size : int64_t(lround(end * framesPerSecond));
     return taken > 0 && taken < size ? taken : size;
   }
   double end = start + double(size) / framesPerSecond;

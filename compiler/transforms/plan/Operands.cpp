@@ -5,6 +5,7 @@
 #include "compiler/transforms/plan/Buffers.h"
 #include "compiler/transforms/plan/Costs.h"
 #include "compiler/transforms/plan/Elements.h"
+#include "compiler/transforms/plan/Places.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

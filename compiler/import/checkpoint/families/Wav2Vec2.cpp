@@ -15,6 +15,7 @@
 //     Vision and Language": data2vec-audio
 //   Graves et al. 2006, "Connectionist Temporal Classification": the head that writes
 #include "compiler/import/checkpoint/Families.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <set>
 
 using namespace llvm;
@@ -136,13 +137,14 @@ void Wav2Vec2Writer::setConvolutions(ArrayRef<Convolution> convolutions) {
     one.set("stride", own.stride), one.set("perFrame", own.perFrame);
     one.set("beyondFrames", signedText(own.beyond));
     one.set("from", i ? "C" + before + ", " : ""), one.set("bias", hasBias ? " bias" : "");
-    one.set("rows", rows), one.set("heard", i ? "x" + before + ", S" + before : "samples, S");
+    one.set("rows", rows),
+        one.set("heard", i ? llvm::formatv("x{0}, S{0}", i).str() : "samples, S");
     one.setIf("isLast", isLast);
     one.setIf("groupNormed", isGroupNormed), one.setIf("layerNormed", !isGroup);
     if (isGroupNormed)
       result = "normed";
     else if (!isGroup)
-      result = name + ".layer_norm(c" + n + ")";
+      result = llvm::formatv("{0}.layer_norm({1})", name, result).str();
     one.set("act", activation(config, "feat_extract_activation", "gelu", result));
     each.push_back(one);
   }
