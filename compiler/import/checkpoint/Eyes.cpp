@@ -3,6 +3,7 @@
 // The table of encoders of pictures around language models.
 #include "compiler/import/checkpoint/Eyes.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 
@@ -30,6 +31,28 @@ std::string Eyes::spanParameters() const {
   if (!isWhole)
     return "";
   return isPrefix ? ", final: i32[B]" : ", since: i32[B, T], until: i32[B, T]";
+}
+
+std::string EyesReader::partOf(StringRef name) const {
+  return (hasWithin(("model." + name).str()) ? "model." : "") + name.str() + ".";
+}
+
+int64_t EyesReader::lastLayer(int64_t layers, int64_t otherwise, StringRef stack,
+                              std::vector<std::string> &ignored) const {
+  StringRef key = "vision_feature_layer";
+  auto layer = int64_t(outer.number(key).value_or(double(otherwise)));
+  if (outer.has(key) && !outer.whole(key))
+    outer.refuse(key, "the number of one layer");
+  int64_t last = layer < 0 ? layers + 1 + layer : layer;
+  if (last < 1 || last > layers)
+    outer.refuse(key, "a layer of the encoder, which has " + Twine(layers));
+  for (int64_t n = last; n < layers; ++n)
+    ignored.push_back((stack + Twine(n) + ".*").str());
+  return last;
+}
+
+std::string quotedNames(ArrayRef<std::string> names) {
+  return join(map_range(names, [](const std::string &name) { return '"' + name + '"'; }), ", ");
 }
 
 ArrayRef<StringRef> eyesParts(StringRef wrapperType) {

@@ -33,6 +33,13 @@ struct EyesReader {
 
   /// Whether there are tensors of this name.
   bool hasWithin(llvm::StringRef name) const { return writer.folder.around->hasWithin(name); }
+  /// What the tensors of a part begin with: "model.vision_tower.", or without the model.
+  std::string partOf(llvm::StringRef name) const;
+  /// The number of the encoder's last layer that is read, by `vision_feature_layer`, of `layers`,
+  /// as the published class has it without the key; appends the names of those behind it, which
+  /// begin with `stack`, to the `ignored` ones.
+  int64_t lastLayer(int64_t layers, int64_t otherwise, llvm::StringRef stack,
+                    std::vector<std::string> &ignored) const;
 };
 
 /// A form of encoders: the values of `model_type` around them, with spaces between, what the names
@@ -53,6 +60,9 @@ llvm::ArrayRef<llvm::StringRef> eyesParts(llvm::StringRef wrapperType);
 /// `turned` features; nothing where there is none that is read. What is wrong is left in the
 /// config.
 std::optional<Eyes> readEyes(FamilyWriter &writer, int64_t width, int64_t turned);
+
+/// Names in quotation marks with commas between, as a spec lists them.
+std::string quotedNames(llvm::ArrayRef<std::string> names);
 
 /// How a processor cuts a picture into patches.
 struct PatchedPicture {

@@ -23,6 +23,9 @@ struct FamilyWriter {
 
   /// Whether the tensors are those of a file of llama.cpp or of llama2.c.
   bool ofLlamaCpp() const { return !folder.renames.empty(); }
+  /// preprocessor_config.json; without such a file no key is there, and a note says what is done
+  /// `instead`.
+  Config preprocessor(llvm::StringRef instead) const;
 };
 
 /// A family: the values of `model_type` that it reads, with spaces between, and its writer, which

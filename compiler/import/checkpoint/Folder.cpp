@@ -205,6 +205,14 @@ std::vector<std::string> notesOfTokenizer(StringRef path) {
   return notes;
 }
 
+Config FamilyWriter::preprocessor(StringRef instead) const {
+  static const json::Object nothing;
+  if (folder.preprocessor)
+    return {*folder.preprocessor, folder.preprocessorFile};
+  config.note("there is no `preprocessor_config.json`: " + instead);
+  return {nothing, folder.preprocessorFile};
+}
+
 ArrayRef<const Family *> families() {
   static constexpr const Family *all[] = {
 #define ATTN_FAMILY(name) &family##name,

@@ -25,19 +25,13 @@ static std::pair<int64_t, int64_t> pixelsOf(Config &values) {
   return pixels;
 }
 
-/// The file of the processor; an empty one, and a note, where there is none.
-static const json::Object &preprocessorOf(FamilyWriter &writer) {
-  static const json::Object empty;
-  if (writer.folder.preprocessor)
-    return *writer.folder.preprocessor;
-  writer.config.note("there is no `preprocessor_config.json`: pictures are taken as the "
-                     "published class of the processor does where nothing is said");
-  return empty;
-}
+/// What is done without the file of the processor.
+static constexpr StringLiteral asTheClass =
+    "pictures are taken as the published class of the processor does where nothing is said";
 
 PatchedPicture readPatchedPicture(FamilyWriter &writer, int64_t patch, int64_t merged,
                                   int64_t frames) {
-  Config values(preprocessorOf(writer), writer.folder.preprocessorFile);
+  Config values = writer.preprocessor(asTheClass);
   PictureReader reader(writer, values);
   reader.findClass(/*isPatched=*/true);
   for (auto [key, wanted, otherwise] : {std::tuple("patch_size", patch, 14),
@@ -59,7 +53,7 @@ PatchedPicture readPatchedPicture(FamilyWriter &writer, int64_t patch, int64_t m
 }
 
 PatchedPicture readFilledPicture(FamilyWriter &writer, int64_t patch, int64_t merged) {
-  Config values(preprocessorOf(writer), writer.folder.preprocessorFile);
+  Config values = writer.preprocessor(asTheClass);
   PictureReader reader(writer, values);
   reader.findClass(/*isPatched=*/true);
   for (auto [key, wanted, otherwise] :
@@ -84,9 +78,7 @@ PatchedPicture readFilledPicture(FamilyWriter &writer, int64_t patch, int64_t me
 }
 
 std::string readPromptPicture(FamilyWriter &writer, StringRef family, int64_t side) {
-  json::Object empty;
-  Config values(writer.folder.preprocessor ? *writer.folder.preprocessor : empty,
-                writer.folder.preprocessorFile);
+  Config values = writer.preprocessor(asTheClass);
   FamilyWriter own{writer.folder, writer.config,       writer.os,  family.str(),
                    writer.model,  writer.architecture, writer.task};
   PictureReader reader(own, values);
@@ -94,9 +86,6 @@ std::string readPromptPicture(FamilyWriter &writer, StringRef family, int64_t si
   Picture picture{side, side, ""};
   if (writer.folder.preprocessor)
     picture = reader.read();
-  else
-    writer.config.note("there is no `preprocessor_config.json`: pictures are taken as the "
-                       "published class of the processor does where nothing is said");
   if (picture.side != side || picture.width != side)
     values.refuse(values.has("crop_size") ? "crop_size" : "size",
                   Twine(side) + ", as `image_size` says");
@@ -107,7 +96,7 @@ std::string readPromptPicture(FamilyWriter &writer, StringRef family, int64_t si
 }
 
 PatchedPicture readEdgedPicture(FamilyWriter &writer, int64_t patch, int64_t merged, int64_t side) {
-  Config values(preprocessorOf(writer), writer.folder.preprocessorFile);
+  Config values = writer.preprocessor(asTheClass);
   FamilyWriter own{writer.folder, writer.config,       writer.os,  "mistral3",
                    writer.model,  writer.architecture, writer.task};
   PictureReader reader(own, values);
@@ -161,7 +150,7 @@ static std::pair<int64_t, std::string> tilesByRatio(Config &values, PictureReade
 }
 
 PatchedPicture readTiledPicture(FamilyWriter &writer, StringRef family, int64_t side) {
-  Config values(preprocessorOf(writer), writer.folder.preprocessorFile);
+  Config values = writer.preprocessor(asTheClass);
   FamilyWriter own{writer.folder, writer.config,       writer.os,  family.str(),
                    writer.model,  writer.architecture, writer.task};
   PictureReader reader(own, values);

@@ -31,7 +31,6 @@ struct RowCalls {
   SmallVector<SizePolynomial> strides; ///< From one position, or place, to the next.
   SmallVector<ByRowOp::Share> shares;
   Value together, alone; ///< Frames: of all threads, and of each, one behind the other.
-  Value aloneBytes;
 
   LogicalResult add(Value tensor, Value pointer);
   void call(StringRef callee, RowCallOp row, Value frame, Value thread, Value threads);

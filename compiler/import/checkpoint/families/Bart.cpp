@@ -149,12 +149,8 @@ void BartWriter::writeSizes() {
 }
 
 void BartWriter::writeSound() {
-  json::Object empty;
-  bool isSaid = writer.folder.preprocessor.has_value();
-  Config values(isSaid ? *writer.folder.preprocessor : empty, writer.folder.preprocessorFile);
-  if (!isSaid)
-    config.note("there is no `preprocessor_config.json`: sounds are read as OpenAI's models do, at "
-                "16 kHz in windows of 400 samples");
+  Config values = writer.preprocessor("sounds are read as OpenAI's models do, at 16 kHz in windows "
+                                      "of 400 samples");
   int64_t bands = config.size("num_mel_bins"), rate = values.size("sampling_rate", 16000),
           fft = values.size("n_fft", 400), hop = values.size("hop_length", 160),
           seconds = values.size("chunk_length", 0);

@@ -14,12 +14,8 @@ namespace attn::importer {
 /// the samples from one row to the next.
 static int64_t setSpectrogram(FamilyWriter &writer, TemplateValues &values, int64_t bands) {
   Config &config = writer.config;
-  json::Object nothing;
-  bool isSaid = writer.folder.preprocessor.has_value();
-  Config from(isSaid ? *writer.folder.preprocessor : nothing, writer.folder.preprocessorFile);
-  if (!isSaid)
-    config.note("there is no `preprocessor_config.json`: a sound becomes a spectrogram as the "
-                "published class makes it");
+  Config from =
+      writer.preprocessor("a sound becomes a spectrogram as the published class makes it");
   int64_t rate = from.size("sampling_rate", 16000), hop = from.size("hop_length", 160),
           fft = from.size("n_fft", 512), window = from.size("win_length", 400);
   if (from.size("feature_size", 80) != bands)

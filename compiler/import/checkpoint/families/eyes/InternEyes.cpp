@@ -24,30 +24,22 @@ static int64_t sideOf(Config &vision, StringRef key, int64_t otherwise) {
 
 /// Sets the values of the blocks, and which of them is the last.
 static void setBlocks(EyesReader &reader, Config &vision, StringRef part, TemplateValues &values) {
-  Config &outer = reader.outer;
-  int64_t layers = vision.size("num_hidden_layers", 24);
-  double layer = outer.number("vision_feature_layer").value_or(-1);
-  if (outer.has("vision_feature_layer") && !outer.whole("vision_feature_layer"))
-    outer.refuse("vision_feature_layer", "the number of one layer");
-  int64_t last = layer < 0 ? layers + 1 + int64_t(layer) : int64_t(layer);
-  if (last < 1 || last > layers)
-    outer.refuse("vision_feature_layer", "a layer of the encoder, which has " + Twine(layers));
-  bool hasNorm = !vision.flag("use_mean_pooling", true);
-  std::string ignored;
-  for (int64_t n = last; n < layers; ++n)
-    ignored +=
-        ((ignored.empty() ? "\"" : ", \"") + part + "encoder.layer." + Twine(n) + ".*\"").str();
-  if (hasNorm && layer != -1)
-    ignored += ((ignored.empty() ? "\"" : ", \"") + part + "layernorm.*\"").str();
+  std::vector<std::string> ignored;
+  int64_t last = reader.lastLayer(vision.size("num_hidden_layers", 24), -1,
+                                  (part + "encoder.layer.").str(), ignored);
+  bool isWhole = reader.outer.number("vision_feature_layer").value_or(-1) == -1,
+       hasNorm = !vision.flag("use_mean_pooling", true);
+  if (hasNorm && !isWhole)
+    ignored.push_back((part + "layernorm.*").str());
   if (vision.flag("use_mask_token", false))
-    ignored += ((ignored.empty() ? "\"" : ", \"") + part + "embeddings.mask_token\"").str();
+    ignored.push_back((part + "embeddings.mask_token").str());
   std::string norm = vision.text("norm_type", "layer_norm");
   if (norm != "layer_norm" && norm != "rms_norm")
     vision.refuse("norm_type", "`layer_norm` or `rms_norm`");
   values.set("layers", last);
-  values.setIf("last", hasNorm && layer == -1);
+  values.setIf("last", hasNorm && isWhole);
   values.setIf("ignores", !ignored.empty());
-  values.set("ignored", ignored);
+  values.set("ignored", quotedNames(ignored));
   values.set("norm", norm == "rms_norm" ? "rmsnorm" : "layernorm");
   values.setIf("normed", vision.flag("use_qk_norm", false));
   values.setIf("places", vision.flag("use_absolute_position_embeddings", true));
@@ -62,8 +54,7 @@ static Eyes readIntern(EyesReader &reader, raw_ostream &os) {
                    writer.model,  writer.architecture, writer.task};
   Config &outer = reader.outer;
   Config vision = outer.within("vision_config");
-  std::string begin = reader.hasWithin("model.vision_tower") ? "model." : "",
-              part = begin + "vision_tower.", map = begin + "multi_modal_projector.";
+  std::string part = reader.partOf("vision_tower"), map = reader.partOf("multi_modal_projector");
   int64_t width = vision.size("hidden_size", 1024), heads = vision.size("num_attention_heads", 16),
           side = sideOf(vision, "image_size", 448), patch = sideOf(vision, "patch_size", 14),
           grid = std::max<int64_t>(side / patch, 1);

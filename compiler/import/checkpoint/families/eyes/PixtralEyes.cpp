@@ -8,26 +8,6 @@ using namespace llvm;
 
 namespace attn::importer {
 
-/// Sets which layer is the last, and what is not read.
-static void setLayers(EyesReader &reader, Config &vision, StringRef part, TemplateValues &values) {
-  Config &outer = reader.outer;
-  int64_t layers = vision.size("num_hidden_layers", 24);
-  double layer = outer.number("vision_feature_layer").value_or(-1);
-  if (outer.has("vision_feature_layer") && !outer.whole("vision_feature_layer"))
-    outer.refuse("vision_feature_layer", "the number of one layer");
-  int64_t last = layer < 0 ? layers + 1 + int64_t(layer) : int64_t(layer);
-  if (last < 1 || last > layers)
-    outer.refuse("vision_feature_layer", "a layer of the encoder, which has " + Twine(layers));
-  std::string ignored;
-  for (int64_t n = last; n < layers; ++n)
-    ignored +=
-        ((ignored.empty() ? "\"" : ", \"") + part + "transformer.layers." + Twine(n) + ".*\"")
-            .str();
-  values.set("layers", last);
-  values.setIf("ignores", !ignored.empty());
-  values.set("ignored", ignored);
-}
-
 static Eyes readPixtral(EyesReader &reader, raw_ostream &os) {
   FamilyWriter &writer = reader.writer;
   FamilyWriter own{writer.folder, writer.config,       os,         writer.type,
@@ -36,8 +16,7 @@ static Eyes readPixtral(EyesReader &reader, raw_ostream &os) {
   Config vision = outer.within("vision_config");
   StringRef key = vision.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
   Config rope = vision.within(key);
-  std::string begin = reader.hasWithin("model.vision_tower") ? "model." : "",
-              part = begin + "vision_tower.", map = begin + "multi_modal_projector.";
+  std::string part = reader.partOf("vision_tower"), map = reader.partOf("multi_modal_projector");
   int64_t width = vision.size("hidden_size", 1024), heads = vision.size("num_attention_heads", 16),
           side = vision.size("image_size", 1024), patch = vision.size("patch_size", 16),
           merged = outer.size("spatial_merge_size", 2);
@@ -61,7 +40,11 @@ static Eyes readPixtral(EyesReader &reader, raw_ostream &os) {
                               {"merged", merged},
                               {"most", picture.most}})
     values.set(name, number);
-  setLayers(reader, vision, part, values);
+  std::vector<std::string> ignored;
+  values.set("layers", reader.lastLayer(vision.size("num_hidden_layers", 24), -1,
+                                        part + "transformer.layers.", ignored));
+  values.setIf("ignores", !ignored.empty());
+  values.set("ignored", quotedNames(ignored));
   values.set("part", part);
   values.set("map", map);
   values.set("bias", outer.flag("multimodal_projector_bias", false) ? " bias" : "");

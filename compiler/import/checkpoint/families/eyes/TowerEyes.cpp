@@ -18,11 +18,6 @@ using namespace llvm;
 
 namespace attn::importer {
 
-/// What the tensors of a part begin with: "model.vision_tower.", or without the model.
-static std::string partOf(const EyesReader &reader, StringRef name) {
-  return (reader.hasWithin(("model." + name).str()) ? "model." : "") + name.str() + ".";
-}
-
 /// Idefics 3 and SmolVLM.
 static bool isTiled(const EyesReader &reader) {
   return reader.type == "idefics3" || reader.type == "smolvlm";
@@ -64,12 +59,8 @@ static int64_t setTower(EyesReader &reader, StringRef part, Config &vision, bool
 static void setLlava(EyesReader &reader, StringRef part, int64_t layers, bool isSiglip,
                      TemplateValues &values) {
   Config &outer = reader.outer;
-  double layer = outer.number("vision_feature_layer").value_or(-2);
-  if (outer.has("vision_feature_layer") && !outer.whole("vision_feature_layer"))
-    outer.refuse("vision_feature_layer", "the number of one layer");
-  int64_t last = layer < 0 ? layers + 1 + int64_t(layer) : int64_t(layer);
-  if (last < 1 || last > layers)
-    outer.refuse("vision_feature_layer", "a layer of the encoder, which has " + Twine(layers));
+  std::vector<std::string> ignored;
+  int64_t last = reader.lastLayer(layers, -2, (part + "encoder.layers.").str(), ignored);
   std::string strategy = outer.text("vision_feature_select_strategy", "default");
   if (strategy != "default" && strategy != "full")
     outer.refuse("vision_feature_select_strategy", "`default` or `full`");
@@ -78,14 +69,11 @@ static void setLlava(EyesReader &reader, StringRef part, int64_t layers, bool is
                  "`full`, since the encoder has no token in front of the patches");
   values.set("layers", last);
   values.setIf("shortened", last < layers);
-  std::string ignored;
-  for (int64_t n = last; n < layers; ++n)
-    ignored += ((n > last ? ", \"" : "\"") + part + "encoder.layers." + Twine(n) + ".*\"").str();
-  values.set("unused", ignored);
+  values.set("unused", quotedNames(ignored));
   values.setIf("llava", true);
   values.setIf("first_dropped", !isSiglip && strategy == "default");
   values.setIf("biased", outer.flag("multimodal_projector_bias", true));
-  values.set("map", partOf(reader, "multi_modal_projector"));
+  values.set("map", reader.partOf("multi_modal_projector"));
   values.set("map_act", activation(outer, "projector_hidden_act", "gelu", "u"));
 }
 
@@ -98,7 +86,7 @@ static int64_t setGemma(EyesReader &reader, int64_t layers, int64_t grid, Templa
                         "a number whose root divides " + Twine(grid) + " patches");
   values.set("layers", layers);
   values.setIf("gemma", true);
-  values.set("map", partOf(reader, "multi_modal_projector"));
+  values.set("map", reader.partOf("multi_modal_projector"));
   values.set("rows_side", side);
   values.set("square", std::max<int64_t>(grid / side, 1));
   return side * side;
@@ -111,7 +99,7 @@ static void setPali(EyesReader &reader, int64_t layers, TemplateValues &values) 
                         Twine(reader.width) + ", the width of the language model");
   values.set("layers", layers);
   values.setIf("pali", true);
-  values.set("map", partOf(reader, "multi_modal_projector"));
+  values.set("map", reader.partOf("multi_modal_projector"));
 }
 
 /// How many patches along a side there are where the published class of Idefics 3, which divides
@@ -132,7 +120,7 @@ static void setTiled(EyesReader &reader, int64_t layers, int64_t grid, TemplateV
   values.set("layers", layers);
   values.setIf("tiled", true);
   values.set("square", square);
-  values.set("map", partOf(reader, "connector"));
+  values.set("map", reader.partOf("connector"));
 }
 
 static constexpr StringRef tilesOfIdefics =
@@ -167,7 +155,7 @@ static Eyes readTower(EyesReader &reader, raw_ostream &os) {
   if (!isSiglip && (ofGoogle || type != "clip_vision_model"))
     vision.refuse("model_type",
                   ofGoogle ? "siglip_vision_model" : "clip_vision_model or siglip_vision_model");
-  std::string part = partOf(reader, hasTiles ? "vision_model" : "vision_tower");
+  std::string part = reader.partOf(hasTiles ? "vision_model" : "vision_tower");
   if (reader.hasWithin(part + "vision_model")) // which later versions of the library leave out
     part += "vision_model.";
   Eyes eyes;
