@@ -103,44 +103,45 @@ class Sequences:
         self.live = [other for other in self.live if other is not sequence]
         row.close()
 
-    def disturb(self):
-        """Cuts a row, lets two go on from one, or throws one away that comes again."""
+    KINDS = "preempted", "copied", "cut"
+
+    def disturb(self, kind):
+        """Throws a row away, which comes again, lets two go on from one, or cuts it."""
         row, ids, gain, scores = sequence = self.live[int(self.rng.integers(len(self.live)))]
-        kept, kind = int(self.rng.integers(0, len(row) + 1)), self.rng.random()
-        if kind < 0.3:  # preempted: all is computed again
+        kept = int(self.rng.integers(0, len(row) + 1))
+        parts = np.concatenate([*scores, np.zeros((0, self.model.step.outputs[0].axes[-1].size), np.float32)])[:kept]
+        if kind == "preempted":  # all is computed again
             sequence[0], sequence[3] = self.model.row(), []
-        elif kind < 0.7 and len(self.live) < 32:
+        elif kind == "copied":
             copied = row.copy()
             copied.truncate(kept)
-            parts = np.concatenate([*scores, np.zeros((0, self.model.step.outputs[0].axes[-1].size), np.float32)])[:kept]
-            tail = np.roll(ids[kept:], 1)
-            self.live.append([copied, np.concatenate([ids[:kept], tail]), gain, [parts]])
+            self.live.append([copied, np.concatenate([ids[:kept], np.roll(ids[kept:], 1)]), gain, [parts]])
         else:
             row.truncate(kept)
-            sequence[3] = [np.concatenate(scores)[:kept]] if kept else []
+            sequence[3] = [parts]
 
 
 def verify(name, spec, count, takes_gain, width, **options):
     model = attn.compile(spec, weights="random:3", **options)
     rng = np.random.default_rng(len(name))
-    calls = 0
+    calls, kinds = 0, dict.fromkeys(Sequences.KINDS, 0)
     for schedule in range(count):
         sequences = Sequences(model, rng, takes_gain, width, (1, 2, 5)[schedule % 3])
         for _ in range(int(rng.integers(1, 12))):
             sequences.arrive()
-        for _ in range(400):
-            if not sequences.live:
-                break
-            sequences.call()
-            calls += 1
-            if sequences.live and rng.random() < 0.05 and calls % 400 < 60:
-                sequences.disturb()
-            if len(sequences.live) < 32 and rng.random() < 0.05 and calls % 400 < 60:
-                sequences.arrive()
+        own = 0
         while sequences.live:
             sequences.call()
-            calls += 1
+            own += 1
+            if sequences.live and own < 12 and rng.random() < 0.4:
+                kind = min(kinds, key=kinds.get)
+                sequences.disturb(kind)
+                kinds[kind] += 1
+            if own < 12 and len(sequences.live) < 32 and rng.random() < 0.4:
+                sequences.arrive()
+        calls += own
         sequences.context.close()
+    assert all(kinds.values()), f"nothing was {kinds}"
     # Against a batch in one call, whose many rows meet weights of int4 as int8; and the last positions alone.
     ids = rng.integers(0, model.step.inputs[0].below, (3, 30)).astype(np.int32)
     gain = rng.standard_normal((3, 30, width)).astype(np.float32)
@@ -154,7 +155,7 @@ def verify(name, spec, count, takes_gain, width, **options):
     for r in range(3):
         assert np.allclose(parts[r], whole[r, :9], atol=1e-4) and np.allclose(ends[r], whole[r, -1], atol=1e-4)
     model.close()
-    print(f"{name} {options}: {count} schedules, {calls} calls: the same bits")
+    print(f"{name} {options}: {count} schedules, {calls} calls, {kinds}: the same bits")
 
 
 each = max(schedules // 8, 1)
