@@ -91,7 +91,7 @@ static SizePolynomial frameOf(FunctionPlan &plan, ByRowOp op, StringRef callee) 
 LogicalResult emit(FunctionPlan &plan, ByRowOp op) {
   OpBuilder &builder = plan.builder;
   Location loc = op.getLoc();
-  RowCalls calls{plan, op, {}, {}, {}, {}, {}, {}};
+  RowCalls calls{plan, op, {}, {}, {}, {}, {}};
   StringRef general = op.getCallee(), single = op.getSingle().value_or(general);
   Type byte = builder.getI8Type();
   SizePolynomial frame = frameOf(plan, op, general);
