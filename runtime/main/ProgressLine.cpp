@@ -6,16 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <unistd.h>
 
 using namespace attn;
-
-double attn::secondsNow() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
-}
 
 ProgressLine::ProgressLine() {
   const char *terminal = getenv("TERM");

@@ -3,10 +3,9 @@
 // A line on a terminal that says how far a long work is.
 #pragma once
 
-namespace attn {
+#include "base/Clock.h"
 
-/// The second that a clock shows which no one sets.
-double secondsNow();
+namespace attn {
 
 /// A work whose progress is shown where standard error is a terminal: one line, which is there half
 /// a second after the work has begun, is written anew at most ten times a second, and is erased at

@@ -24,10 +24,13 @@ attn_status prepareCaches(attn_context &context, const attn_abi_entry &entry, co
 attn_status layOutCache(const attn_abi_model &tables, const attn_abi_cache &cache,
                         CacheMemory &memory, const int64_t *dims, Error &error);
 
-/// What cache `number` of the model has in one memory becomes what it has in another; its dims but
-/// for the positions are the same where both hold some.
+/// The first `length` positions that cache `number` of the model has in one memory become what it
+/// has in another; its dims but for the positions are the same where both hold some.
 attn_status copyCache(const attn_abi_model &tables, int32_t number, CacheMemory &to,
-                      const CacheMemory &from, Error &error);
+                      const CacheMemory &from, int64_t length, Error &error);
+
+/// Bytes of the pages that `length` positions of cache `number` lie in, for one of `rows`, a dim.
+int64_t rowBytes(const attn_abi_model &tables, int32_t number, int32_t rows, int64_t length);
 
 /// After a call with these dims: its caches hold what they say.
 void countCached(attn_context &context, const attn_abi_entry &entry, const int64_t *dims);

@@ -92,18 +92,32 @@ static void forFilled(const attn_abi_model &tables, const attn_abi_cache &cache,
 }
 
 attn_status attn::copyCache(const attn_abi_model &tables, int32_t number, CacheMemory &to,
-                            const CacheMemory &from, Error &error) {
+                            const CacheMemory &from, int64_t length, Error &error) {
   const attn_abi_cache &cache = tables.caches[number];
   to.length = 0;
-  if (from.length == 0)
+  if (length == 0)
     return ATTN_OK;
   if (attn_status status = layOutCache(tables, cache, to, from.dims.data(), error))
     return status;
-  forFilled(tables, cache, from.dims.data(), from.length, [&](int64_t at, int64_t bytes) {
+  forFilled(tables, cache, from.dims.data(), length, [&](int64_t at, int64_t bytes) {
     memcpy(to.block.data() + at, from.block.data() + at, size_t(bytes));
   });
-  to.length = from.length;
+  to.length = length;
   return ATTN_OK;
+}
+
+int64_t attn::rowBytes(const attn_abi_model &tables, int32_t number, int32_t rows, int64_t length) {
+  constexpr int64_t page = 4096;
+  int64_t dims[maxDims], all = 0, before = 0;
+  for (int32_t d = 0; d < tables.dimCount; ++d)
+    dims[d] = d == rows ? 1 : tables.dims[d].value;
+  forFilled(tables, tables.caches[number], dims, length, [&](int64_t at, int64_t bytes) {
+    int64_t end = (at + bytes + page - 1) / page, first = at / page;
+    first = first > before ? first : before; // stretches may share a page
+    all += end > first ? end - first : 0;
+    before = end > before ? end : before;
+  });
+  return all * page;
 }
 
 /// Whether a cache's memory depends on a dim, besides that of its positions.

@@ -83,16 +83,25 @@ extern "C" attn_status attn_row_truncate(attn_row *row, int32_t cache, int64_t l
   return error.report(message);
 }
 
+attn_status attn::copyRow(attn_row &to, const attn_row &from, int64_t length, Error &error) {
+  for (size_t c = 0; !error.status && c < to.caches.size(); ++c) {
+    const CacheMemory &cache = *from.caches[c];
+    copyCache(*to.model->tables, int32_t(c), *to.caches[c], cache,
+              length < cache.length ? length : cache.length, error);
+  }
+  for (size_t c = 0; error.status && c < to.caches.size(); ++c)
+    to.caches[c]->length = 0;
+  return error.status;
+}
+
 extern "C" attn_status attn_row_copy(attn_row *to, const attn_row *from, char **message) {
   Error error;
   if (!to || !from)
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_row_copy: null pointer");
   else if (to->model != from->model)
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_row_copy: the rows are of two models");
-  for (size_t c = 0; !error.status && to != from && c < to->caches.size(); ++c)
-    copyCache(*to->model->tables, int32_t(c), *to->caches[c], *from->caches[c], error);
-  for (size_t c = 0; error.status == ATTN_OUT_OF_MEMORY && c < to->caches.size(); ++c)
-    to->caches[c]->length = 0;
+  else if (to != from)
+    copyRow(*to, *from, INT64_MAX, error);
   return error.report(message);
 }
 
@@ -233,7 +242,7 @@ static void passAlone(void *, int64_t, int64_t) {}
 /// read. A row that is longer than a thread's share is computed by all.
 static void giveOwners(attn_context &context, const RowsOfCall &rows) {
   RowCalls &told = context.rowCalls;
-  size_t threads = told.load.size(), dimCount = size_t(context.model->tables->dimCount);
+  size_t threads = told.load.size();
   constexpr int64_t fixedCost = 64; // of a row, in positions
   constexpr int64_t longRow = 2048; // from which on it is worth while to wait for each other
   int64_t all = 0;

@@ -37,6 +37,10 @@ attn_status prepareRows(attn_context &context, const attn_abi_entry &entry, cons
 /// position are divided among the threads.
 void describeRows(attn_context &context, const RowsOfCall &rows, attn_abi_call &call);
 
+/// The first `length` positions of a row, in all caches, become what another row of the same model
+/// holds, which is empty after an error.
+attn_status copyRow(attn_row &to, const attn_row &from, int64_t length, Error &error);
+
 /// After a call: its rows hold what it has added.
 void countAdded(attn_context &context, const attn_abi_entry &entry, const RowsOfCall &rows);
 

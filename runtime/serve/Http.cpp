@@ -3,7 +3,7 @@
 // libevent's HTTP server, and a descriptor by which other threads wake it.
 #include "serve/Http.h"
 
-#include "main/ProgressLine.h"
+#include "base/Clock.h"
 #include <cerrno>
 #include <csignal>
 #include <event2/buffer.h>

@@ -3,7 +3,7 @@
 // Two lists under a mutex: requests that are to be read, and their parts that are to be computed.
 #include "serve/Workers.h"
 
-#include "main/ProgressLine.h"
+#include "base/Clock.h"
 #include "serve/Http.h"
 #include <cerrno>
 #include <ctime>

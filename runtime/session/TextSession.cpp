@@ -3,15 +3,9 @@
 // A prompt, what of it the caches hold already, and the loop over tokens with the text that they
 // make.
 #include "session/TextSession.h"
-#include <ctime>
+#include "base/Clock.h"
 
 using namespace attn;
-
-static double now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
-}
 
 TextSession::~TextSession() { attn_tokens_free(&tokens); }
 
@@ -186,7 +180,7 @@ int32_t TextSession::onTokens(void *user, const int32_t *tokens, int64_t) {
   auto &session = *static_cast<TextSession *>(user);
   Call &call = *session.call;
   if (call.result.written == 0)
-    call.result.readSeconds = now() - call.begin;
+    call.result.readSeconds = secondsNow() - call.begin;
   if (tokens[0] >= 0)
     return session.take(tokens[0]);
   call.result.ending = ATTN_TEXT_ENDED_BY_TOKEN;
@@ -234,7 +228,7 @@ attn_status TextSession::run(attn_generation numbers, int64_t held, Error &error
   char *message = nullptr;
   numbers.continues = held > 0;
   numbers.held = tokens.ids, numbers.heldCount = held;
-  call->begin = now();
+  call->begin = secondsNow();
   attn_status status =
       attn_generate(&context, entryIndex, &numbers, inputs.data(), call->outputs.data(), &message);
   if (status)
@@ -297,7 +291,7 @@ attn_status TextSession::generate(const attn_text_options &options, attn_text_re
     takeAll();
   if (status == ATTN_OK)
     status = finish(error);
-  result.writeSeconds = now() - own.begin - result.readSeconds;
+  result.writeSeconds = secondsNow() - own.begin - result.readSeconds;
   // The caches hold the prompt, and what was chosen but for the last token, at least.
   cached.clear();
   const attn_abi_entry &first = firstEntry();

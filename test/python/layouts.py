@@ -9,10 +9,10 @@ import sys
 from attn import _library
 
 source, folder = sys.argv[1:3]
-headers = [open(f"{source}/runtime/include/attn/{name}.h").read() for name in ("attn", "caches", "rows", "text", "compiler")]
+headers = [open(f"{source}/runtime/include/attn/{name}.h").read() for name in ("attn", "caches", "rows", "schedule", "text", "compiler")]
 text = re.sub(r"/\*.*?\*/", "", "".join(headers), flags=re.S)
 
-lines = ["#include <attn/compiler.h>", "#include <attn/text.h>", "#include <stddef.h>"]
+lines = ["#include <attn/compiler.h>", "#include <attn/schedule.h>", "#include <attn/text.h>", "#include <stddef.h>"]
 for name, struct in _library.STRUCTS.items():
     lines.append(f'_Static_assert(sizeof({name}) == {ctypes.sizeof(struct)}, "{name}");')
     for field, kind in struct._fields_:

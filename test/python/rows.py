@@ -85,10 +85,12 @@ class Sequences:
         """A call of some rows, with a piece of each; what has become whole is compared."""
         chosen = [s for s in self.live if self.rng.random() < 0.7] or self.live[:1]
         self.rng.shuffle(chosen)
-        ends = []
+        ends, room = [], 160 - len(chosen)  # positions of a call
         for row, ids, _, _ in chosen:
             left = len(ids) - len(row)
-            ends.append(len(row) + min(left, 1 if self.rng.random() < 0.6 else int(self.rng.integers(1, 40))))
+            added = min(left, 1 if self.rng.random() < 0.6 else int(self.rng.integers(1, 40)), room + 1)
+            room -= added - 1
+            ends.append(len(row) + added)
         given = [[s[1][len(s[0]):end] for s, end in zip(chosen, ends)], [s[2][len(s[0]):end] for s, end in zip(chosen, ends)]]
         made = self.context.step([s[0] for s in chosen], *given[:1 + self.takes_gain])
         for sequence, scores in zip(chosen, made):

@@ -13,9 +13,10 @@ from .entry import Axis, Entry, Info
 from .errors import (ArgumentError, CompileError, CompileWarning, DeviceError, Error, FileError, InputError, InputTypeError, NotFoundError,
                      OutOfMemoryError, UnknownNameError, WeightsError)
 from .model import Model, load
+from .schedule import Scheduler, Submitted
 from .text import ChatTemplate, Decoding, Tokenizer, Tokens
 from .writing import Chat, Embedder, Result, Stream, Text
 
 __all__ = ["ArgumentError", "Axis", "Cache", "Chat", "ChatTemplate", "CompileError", "CompileWarning", "Context", "Decoding", "DeviceError",
            "Embedder", "Entry", "Error", "FileError", "Info", "InputError", "InputTypeError", "Model", "NotFoundError", "OutOfMemoryError",
-           "Result", "Stream", "Text", "Tokenizer", "Tokens", "UnknownNameError", "WeightsError", "compile", "load"]
+           "Result", "Scheduler", "Stream", "Submitted", "Text", "Tokenizer", "Tokens", "UnknownNameError", "WeightsError", "compile", "load"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The C API by ctypes: the structs and prototypes of attn/attn.h, attn/caches.h, attn/rows.h, attn/text.h and attn/compiler.h, and how a library is loaded.
+"""The C API by ctypes: the structs and prototypes of attn/attn.h, attn/caches.h, attn/rows.h, attn/schedule.h,
+attn/text.h and attn/compiler.h, and how a library is loaded.
 
 test/python/layouts.test compares all of this with the headers."""
 from __future__ import annotations
@@ -27,6 +28,8 @@ ENDINGS = ("token", "limit", "stop", "caller", "context")  # ATTN_TEXT_ENDED_BY_
 Shape = c_int64 * MAX_RANK
 OnTokens = CFUNCTYPE(c_int32, c_void_p, POINTER(c_int32), c_int64)
 OnScores = CFUNCTYPE(None, c_void_p, POINTER(c_float), c_int64, c_int64)
+OnLogprobs = CFUNCTYPE(None, c_void_p, c_void_p)
+OnEnd = CFUNCTYPE(None, c_void_p, c_void_p)
 OnText = CFUNCTYPE(c_int32, c_void_p, POINTER(ctypes.c_char), c_size_t)
 OnSpeech = CFUNCTYPE(c_int32, c_void_p, c_double, c_double, POINTER(ctypes.c_char), c_size_t)
 
@@ -80,6 +83,29 @@ class TextResult(Structure):
                 ("ending", c_int32)]
 
 
+class ScheduleOptions(Structure):
+    _fields_ = [("stepTokens", c_int64), ("readTokens", c_int64), ("mostRows", c_int64), ("memory", c_int64)]
+
+
+class RequestResult(Structure):
+    _fields_ = [("kept", c_int64), ("read", c_int64), ("written", c_int64), ("preempted", c_int64), ("waitSeconds", c_double),
+                ("readSeconds", c_double), ("writeSeconds", c_double), ("ending", c_int32), ("status", c_int32), ("message", c_char_p)]
+
+
+class Logprobs(Structure):
+    _fields_ = [("token", c_int32), ("logprob", c_float), ("count", c_int32), ("tokens", POINTER(c_int32)), ("logprobs", POINTER(c_float))]
+
+
+class Request(Structure):
+    _fields_ = [("numbers", Generation), ("tokens", POINTER(c_int32)), ("count", c_int64), ("priority", c_int32), ("logprobs", c_int32),
+                ("onLogprobs", OnLogprobs), ("onEnd", OnEnd), ("user", c_void_p)]
+
+
+class ScheduleCounts(Structure):
+    _fields_ = [(name, c_int64) for name in ("waiting", "running", "ended", "preempted", "steps", "keptTokens", "readTokens",
+                                             "writtenTokens", "usedBytes", "keptBytes")]
+
+
 class CompilerFile(Structure):
     _fields_ = [("name", c_char_p), ("text", c_char_p), ("size", c_size_t)]
 
@@ -93,6 +119,8 @@ class CompilerDiagnostic(Structure):
 # The structs by their names in C.
 STRUCTS = {"attn_tensor": Tensor, "attn_named_tensor": NamedTensor, "attn_tensor_info": TensorInfo, "attn_cache_info": CacheInfo,
            "attn_sampling": Sampling, "attn_generation": Generation, "attn_tokens": Tokens, "attn_text_options": TextOptions,
+           "attn_schedule_options": ScheduleOptions, "attn_request_result": RequestResult, "attn_logprobs": Logprobs,
+           "attn_request": Request, "attn_schedule_counts": ScheduleCounts,
            "attn_text_result": TextResult, "attn_compiler_file": CompilerFile, "attn_compiler_diagnostic": CompilerDiagnostic}
 
 _message = POINTER(c_char_p)
@@ -142,6 +170,15 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "attn_row_copy": (c_int32, c_void_p, c_void_p, _message),
     "attn_run_rows": (c_int32, c_void_p, c_int32, POINTER(c_void_p), POINTER(c_int64), c_int64, POINTER(Tensor), POINTER(Tensor),
                       _message),
+    "attn_schedule_options_default": (c_int32, c_void_p, c_int32, POINTER(ScheduleOptions), _message),
+    "attn_scheduler_create": (c_int32, c_void_p, c_int32, POINTER(ScheduleOptions), _out, _message),
+    "attn_scheduler_destroy": (None, c_void_p),
+    "attn_scheduler_submit": (c_int32, c_void_p, POINTER(Request), POINTER(c_int64), _message),
+    "attn_scheduler_cancel": (None, c_void_p, c_int64),
+    "attn_scheduler_step": (c_int32, c_void_p, POINTER(c_int32), _message),
+    "attn_scheduler_run": (None, c_void_p),
+    "attn_scheduler_stop": (None, c_void_p),
+    "attn_scheduler_counts": (ScheduleCounts, c_void_p),
     "attn_infer_shapes": (c_int32, c_void_p, c_int32, POINTER(Tensor), POINTER(Tensor), _message),
     # Of each call: ctypes passes what it is given without looking at types, which takes less time.
     "attn_run": (c_int32,),
