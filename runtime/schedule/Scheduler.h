@@ -81,8 +81,10 @@ public:
   attn_scheduler &operator=(const attn_scheduler &) = delete;
   ~attn_scheduler();
 
+  /// attn_scheduler_submit and attn_scheduler_cancel.
   attn_status submit(const attn_request &request, int64_t *number, attn::Error &error);
   void cancel(int64_t number);
+  const attn_model &model() const { return *context.model; }
   /// Runs a step; whether there are requests afterwards.
   bool step();
   void run();
@@ -90,9 +92,10 @@ public:
   attn_schedule_counts counts() const;
 
 private:
-  using Sequence = attn::Sequence;
-  using HeldRow = attn::HeldRow;
+  using Sequence = attn::Sequence; ///< A request on its way.
+  using HeldRow = attn::HeldRow;   ///< Its row.
 
+  /// Whether a request can be run; sets how many tokens it may choose.
   attn_status checkRequest(const attn_request &request, Sequence &sequence,
                            attn::Error &error) const;
   /// Takes what was submitted to those that wait, and ends what was cancelled.

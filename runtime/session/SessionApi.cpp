@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The C API of texts that a model goes on from.
+#include "schedule/Scheduler.h"
 #include "session/Chat.h"
 #include "session/Embedding.h"
 #include "text/jinja/Handle.h"
@@ -70,6 +71,18 @@ extern "C" attn_status attn_text_picture(attn_text *text, const char *path, char
 extern "C" void attn_text_clear_pictures(attn_text *text) {
   if (text)
     text->session.clearPictures();
+}
+
+extern "C" attn_status attn_text_schedule(attn_text *text, attn_scheduler *scheduler,
+                                          char **message) {
+  if (!text)
+    return nullPointer("attn_text_schedule", message);
+  Error error;
+  if (scheduler && &scheduler->model() != &text->session.model())
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_text_schedule: a scheduler of another model");
+  else
+    text->session.schedule(scheduler);
+  return error.report(message);
 }
 
 /// Whether the stops are texts.

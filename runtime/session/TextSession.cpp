@@ -237,6 +237,59 @@ attn_status TextSession::run(attn_generation numbers, int64_t held, Error &error
   return error.status;
 }
 
+namespace {
+
+/// Somebody who waits for the end of a request.
+struct Waiter {
+  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t isThere = PTHREAD_COND_INITIALIZER;
+  bool hasEnded = false;
+  attn_request_result result = {};
+  Error &error;
+
+  explicit Waiter(Error &error) : error(error) {}
+  static void onEnd(void *user, const attn_request_result *result) {
+    auto &waiter = *static_cast<Waiter *>(user);
+    pthread_mutex_lock(&waiter.lock);
+    waiter.result = *result;
+    if (result->status)
+      waiter.error.take(result->status, result->message);
+    waiter.hasEnded = true;
+    pthread_cond_signal(&waiter.isThere);
+    pthread_mutex_unlock(&waiter.lock);
+  }
+  void wait() {
+    pthread_mutex_lock(&lock);
+    while (!hasEnded)
+      pthread_cond_wait(&isThere, &lock);
+    pthread_mutex_unlock(&lock);
+  }
+};
+
+} // namespace
+
+attn_status TextSession::runShared(const attn_generation &numbers, Error &error) {
+  Waiter waiter(error);
+  attn_request request = {};
+  request.numbers = numbers;
+  request.tokens = tokens.ids, request.count = tokens.count;
+  request.onEnd = Waiter::onEnd, request.user = &waiter;
+  char *message = nullptr;
+  call->begin = secondsNow();
+  if (attn_status status = attn_scheduler_submit(scheduler, &request, nullptr, &message)) {
+    error.take(status, message);
+    attn_message_free(message);
+    return status;
+  }
+  waiter.wait();
+  attn_text_result &result = call->result;
+  result.kept = waiter.result.kept, result.read = tokens.count - waiter.result.kept;
+  bool isStopped = result.ending == ATTN_TEXT_ENDED_BY_STOP;
+  if (!isStopped && waiter.result.ending != ATTN_REQUEST_ENDED_BY_LIMIT)
+    result.ending = waiter.result.ending;
+  return error.status;
+}
+
 attn_status TextSession::finish(Error &error) {
   const char *rest = nullptr;
   char *message = nullptr;
@@ -272,9 +325,10 @@ attn_status TextSession::generate(const attn_text_options &options, attn_text_re
     numbers.limit = room, result.ending = ATTN_TEXT_ENDED_BY_CONTEXT;
   Call own(options, result, error);
   call = &own;
-  result.kept = heldTokens(numbers);
+  bool isShared = scheduler && isStreamed && entry.unfold->begin < 0 && pictures.count() == 0;
+  result.kept = isShared ? 0 : heldTokens(numbers);
   result.read = tokens.count - result.kept;
-  if (attn_status status = keep(result.kept, error))
+  if (attn_status status = isShared ? ATTN_OK : keep(result.kept, error))
     return status;
   char *message = nullptr;
   attn_status status = attn_decoding_create(&tokenizer, 1, &own.decoding, &message);
@@ -286,12 +340,16 @@ attn_status TextSession::generate(const attn_text_options &options, attn_text_re
     attn_message_free(message);
     return status;
   }
-  status = run(numbers, result.kept, error);
+  status = isShared ? runShared(numbers, error) : run(numbers, result.kept, error);
   if (status == ATTN_OK && !isStreamed)
     takeAll();
   if (status == ATTN_OK)
     status = finish(error);
   result.writeSeconds = secondsNow() - own.begin - result.readSeconds;
+  if (isShared) { // the context's caches are as they were
+    call = nullptr;
+    return status;
+  }
   // The caches hold the prompt, and what was chosen but for the last token, at least.
   cached.clear();
   const attn_abi_entry &first = firstEntry();

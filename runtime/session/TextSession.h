@@ -4,7 +4,7 @@
 // as they are chosen.
 #pragma once
 
-#include "attn/text.h"
+#include "attn/schedule.h"
 #include "run/Generation.h"
 #include "session/Pictures.h"
 #include "session/StopTexts.h"
@@ -33,6 +33,9 @@ public:
   /// Goes on from the prompt.
   attn_status generate(const attn_text_options &options, attn_text_result &result, Error &error);
 
+  /// Goes on from prompts by requests of a scheduler, which lives longer; not any more with null.
+  void schedule(attn_scheduler *shared) { scheduler = shared; }
+
   /// The model, and which of its entries generates.
   const attn_model &model() const { return *context.model; }
   /// The number of that entry.
@@ -53,6 +56,8 @@ private:
   attn_status keep(int64_t held, Error &error);
   /// Calls attn_generate for all of the prompt behind `held` tokens.
   attn_status run(attn_generation numbers, int64_t held, Error &error);
+  /// The same by a request of the scheduler.
+  attn_status runShared(const attn_generation &numbers, Error &error);
   attn_status finish(Error &error);
   /// What beams have found, which is settled at the end.
   void takeAll();
@@ -69,6 +74,7 @@ private:
   Pictures pictures;
   attn_tokens tokens = {};
   Vector<int32_t> cached; ///< the tokens that the caches hold, in order
+  attn_scheduler *scheduler = nullptr;
 
   /// What lasts as long as one call of `generate`.
   struct Call {

@@ -29,7 +29,8 @@ LAYERS = {
     "cuda": ("base",),
     "text": ("base", "io"),
     "run": ("base", "io", "weights", "cuda"),
-    "session": ("base", "io", "text", "weights", "cuda", "run"),
+    "schedule": ("base", "io", "weights", "cuda", "run"),
+    "session": ("base", "io", "text", "weights", "cuda", "run", "schedule"),
     "main": ("base", "io", "weights", "cuda", "run"),
     "serve": ("base", "io", "weights", "cuda", "run", "main"),
 }

@@ -125,9 +125,13 @@ std::string activation(Config &config, llvm::StringRef key, llvm::StringRef othe
 std::string activationOf(Config &config, llvm::StringRef key, llvm::StringRef name,
                          llvm::StringRef x);
 
+/// Whether the users of a decoder share steps, each in a row of its own: not where states go from
+/// token to token beside caches.
+enum class Users { ShareSteps, TakeTurns };
+
 /// The lines of entries that run a decoder with a cache: the prompt, a token more, and the loop
 /// over tokens with the numbers of generation_config.json.
-void writeGeneration(FamilyWriter &writer, int64_t capacity);
+void writeGeneration(FamilyWriter &writer, int64_t capacity, Users users = Users::ShareSteps);
 
 /// The same of a decoder whose prompts have pictures: `prefill` is there, and `forward` takes
 /// texts.

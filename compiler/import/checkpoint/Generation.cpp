@@ -33,9 +33,9 @@ constexpr double defaultLength = 20;
 /// What is said of generation, as settings of `unfold`.
 class GenerationWriter {
 public:
-  /// A decoder with room for `capacity` positions and for `rows` rows of its steps.
-  GenerationWriter(FamilyWriter &writer, int64_t capacity, int64_t rows, bool readsSource)
-      : writer(writer), capacity(capacity), rows(rows), readsSource(readsSource),
+  /// A decoder with room for `capacity` positions.
+  GenerationWriter(FamilyWriter &writer, int64_t capacity, bool readsSource)
+      : writer(writer), capacity(capacity), readsSource(readsSource),
         own(writer.folder.generation ? *writer.folder.generation : writer.folder.config,
             writer.folder.generation ? "generation_config.json" : "config.json") {}
 
@@ -68,7 +68,8 @@ private:
   std::optional<int64_t> tokenOf(StringRef key, StringRef table);
 
   FamilyWriter &writer;
-  int64_t capacity, rows;
+  int64_t capacity;
+  static constexpr int64_t rows = 32; ///< of a step, as `dyn B` of every decoder says
   bool readsSource;
   Config own;
   std::string text;
@@ -289,18 +290,21 @@ std::vector<int64_t> GenerationWriter::forcedTokens() {
   return at("forced_bos_token_id").sizes("forced_bos_token_id");
 }
 
-void writeGeneration(FamilyWriter &writer, int64_t capacity) {
-  GenerationWriter generation(writer, capacity, /*rows=*/8, /*readsSource=*/false);
+void writeGeneration(FamilyWriter &writer, int64_t capacity, Users users) {
+  GenerationWriter generation(writer, capacity, /*readsSource=*/false);
   writer.os
       << "entry scores = forward  // of all positions\n"
       << "entry prefill = forward last T  // the prompt, or a piece of it: scores of what follows\n"
       << "entry decode = forward[T: 1] last T  // one token more\n"
+      << (users == Users::ShareSteps
+              ? "entry serve = forward by B last T  // of many users, each with its own length\n"
+              : "")
       << "entry generate = unfold(prefill, decode" << generation.settings() << ")\n";
   generation.finish();
 }
 
 std::string generationSettings(FamilyWriter &writer, int64_t capacity) {
-  GenerationWriter generation(writer, capacity, /*rows=*/8, /*readsSource=*/false);
+  GenerationWriter generation(writer, capacity, /*readsSource=*/false);
   std::string text = generation.settings();
   generation.finish();
   return text;
@@ -322,7 +326,7 @@ std::string generationEntries(FamilyWriter &writer, int64_t capacity) {
 }
 
 void writeEncoderDecoderGeneration(FamilyWriter &writer, StringRef source, int64_t capacity) {
-  GenerationWriter generation(writer, capacity, /*rows=*/32, /*readsSource=*/true);
+  GenerationWriter generation(writer, capacity, /*readsSource=*/true);
   int64_t begin = generation.begin();
   writer.os
       << "entry scores = forward  // of all positions\n"

@@ -21,11 +21,13 @@
 #pragma once
 
 #include "attn/rows.h"
+#include "attn/text.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* Requests of one model, and the rows that they share steps in. */
 typedef struct attn_scheduler attn_scheduler;
 
 /* What a scheduler bears. Start from attn_schedule_options_default. */
@@ -128,6 +130,13 @@ ATTN_API attn_status attn_scheduler_step(attn_scheduler *scheduler, int32_t *isB
  * requests that are there then are left. */
 ATTN_API void attn_scheduler_run(attn_scheduler *scheduler);
 ATTN_API void attn_scheduler_stop(attn_scheduler *scheduler);
+
+/* Only in artifacts that take texts. From now on, texts that a model goes on from are requests of a
+ * scheduler of the same model, whose steps another thread runs: attn_text_generate and
+ * attn_chat_answer wait for the end, and call onText in that thread. Beams, and prompts with
+ * pictures, run in the text's own context as before. NULL ends it. The scheduler lives longer than
+ * the text. ATTN_INVALID_ARGUMENT: a null pointer, another model. */
+ATTN_API attn_status attn_text_schedule(attn_text *text, attn_scheduler *scheduler, char **message);
 
 /* Called by any thread. */
 ATTN_API attn_schedule_counts attn_scheduler_counts(const attn_scheduler *scheduler);

@@ -44,7 +44,7 @@ void LlamaWriter::writeDims() {
   if (isEncoder)
     os << "dyn B <= 64, T <= " << most << "\n\n";
   else
-    os << mixer.dims << "dyn B <= 8\ncache kv capacity " << most << '\n';
+    os << mixer.dims << "dyn B <= 32\ncache kv capacity " << most << '\n';
   if (hasStates())
     os << "state " << StringRef(mixer.results()).drop_front(2)
        << (isAttending.empty() ? "  // of each layer\n"
@@ -160,7 +160,7 @@ void LlamaWriter::writeMixedEntries(StringRef made) {
   std::string states = norms.of(lastNorm, "y");
   os << (hasHead ? scoresOf(states) : "return " + states + mixer.names("next_") + "\n") << "}\n";
   if (hasHead)
-    writeGeneration(writer, capacity);
+    writeGeneration(writer, capacity, Users::TakeTurns);
   else
     os << "entry encode = forward\n";
   os << "}\n";

@@ -84,7 +84,7 @@ void RecurrentWriter::write() {
   os << "model " << writer.model << " {\ndim D = " << config.size("hidden_size")
      << ", L = " << config.size("num_hidden_layers") << ", V = " << config.size("vocab_size")
      << "  // width, layers, tokens\n"
-     << mixer.dims << "dyn B <= 8, T <= 4096\nstate " << StringRef(mixer.results()).drop_front(2)
+     << mixer.dims << "dyn B <= 32, T <= 4096\nstate " << StringRef(mixer.results()).drop_front(2)
      << "  // of each layer\n\nembedding " << table << ": V -> D\nstack " << prefix
      << "layers: L of Layer\nrmsnorm " << prefix << "norm_f: D eps " << numberText(eps) << '\n';
   if (hasHead)
