@@ -19,6 +19,25 @@ Exchange::~Exchange() {
   free(parts);
 }
 
+void Durations::add(double taken) {
+  int at = 0;
+  while (at + 1 < count && taken > bounds[at])
+    ++at;
+  ++times[at];
+  seconds += taken;
+}
+
+void Durations::add(const Durations &other) {
+  for (int i = 0; i < count; ++i)
+    times[i] += other.times[i];
+  seconds += other.seconds;
+}
+
+void TextCounts::add(const TextCounts &other) {
+  kept += other.kept, read += other.read, written += other.written;
+  first.add(other.first), between.add(other.between);
+}
+
 bool Exchange::makeParts(size_t count) {
   parts = static_cast<Part *>(calloc(count ? count : 1, sizeof(Part)));
   if (!parts)

@@ -52,6 +52,25 @@ struct RequestKind {
   void (*release)(void *work);
 };
 
+/// How long what is measured took: how often it took up to so many seconds, and longer.
+struct Durations {
+  static constexpr int count = 12;
+  /// Bounds of the classes but the last one.
+  static constexpr double bounds[count - 1] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+                                               0.1,   0.25,   0.5,   1,    5};
+  int64_t times[count] = {};
+  double seconds = 0;
+  void add(double taken);
+  void add(const Durations &other); ///< all of it
+};
+
+/// What a request has cost that makes text.
+struct TextCounts {
+  int64_t kept = 0, read = 0, written = 0; ///< tokens: kept and read of prompts
+  Durations first, between;                ///< up to the first piece of text, between two
+  void add(const TextCounts &other);       ///< all of it
+};
+
 /// One request until it is answered. Whoever holds it may change it: the server, then a worker, or
 /// several of which each has other parts, then the server again.
 struct Exchange {
@@ -87,6 +106,7 @@ struct Exchange {
   double arrived = 0, queued = 0; ///< when it came, and was queued, by secondsNow()
   double waited = 0, computed = 0,
          seconds = 0;       ///< seconds that it waited, was computed, and took in all
+  TextCounts text;          ///< of one that makes text
   Exchange *next = nullptr; ///< of a list
 
   ~Exchange();

@@ -128,4 +128,12 @@ bool readText(Exchange &exchange, size_t begin, const char *what, Vector<char> &
   return reader.appendString(bytes) || failNoJson(exchange, reader, begin);
 }
 
+void appendQuoted(Slice text, Text &out) {
+  Vector<char> quoted;
+  if (appendJsonString(text.data ? text : Slice("", 0), quoted))
+    out.append("%.*s", int(quoted.size()), quoted.data());
+  else
+    out.fail();
+}
+
 } // namespace attn

@@ -41,4 +41,7 @@ bool forEachElement(Exchange &exchange, size_t begin, bool (*take)(void *user, s
 /// left, with an error, which calls it `what`.
 bool readText(Exchange &exchange, size_t begin, const char *what, Vector<char> &bytes);
 
+/// Appends a text as a string of JSON, in quotes.
+void appendQuoted(Slice text, Text &out);
+
 } // namespace attn

@@ -52,6 +52,7 @@ private:
   bool isAllowed(evhttp_request *request) const;
   void listModels(Exchange &exchange) const;
   void writeMetrics(Exchange &exchange) const;
+  void writeTextMetrics(Text &text) const;
   static bool onRequest(void *self, Exchange &exchange);
   /// Counts an answer, and writes a line of JSON about it to standard error.
   static void onAnswer(void *self, const Exchange &exchange);
@@ -64,6 +65,7 @@ private:
   HttpServer http;
   Workers workers;
   int64_t answered[6] = {}; ///< by the first digit of the status
+  TextCounts counts;        ///< of all that have been answered
 };
 
 void setAnswer(Exchange &exchange, const Text &text) {
@@ -171,6 +173,41 @@ void Server::listModels(Exchange &exchange) const {
   setAnswer(exchange, text);
 }
 
+/// Appends a histogram.
+static void appendDurations(const char *name, const char *help, const Durations &durations,
+                            Text &text) {
+  text.append("# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
+  int64_t count = 0;
+  for (int i = 0; i < Durations::count; ++i) {
+    count += durations.times[i];
+    if (i + 1 < Durations::count)
+      text.append("%s_bucket{le=\"%g\"} %lld\n", name, Durations::bounds[i],
+                  static_cast<long long>(count));
+  }
+  text.append("%s_bucket{le=\"+Inf\"} %lld\n%s_sum %.6f\n%s_count %lld\n", name,
+              static_cast<long long>(count), name, durations.seconds, name,
+              static_cast<long long>(count));
+}
+
+void Server::writeTextMetrics(Text &text) const {
+  const struct {
+    const char *name, *help;
+    int64_t count;
+  } counters[] = {
+      {"attn_prompt_tokens_total", "Tokens of prompts that were computed.", counts.read},
+      {"attn_cached_tokens_total", "Tokens of prompts that a cache held already.", counts.kept},
+      {"attn_written_tokens_total", "Tokens that were chosen.", counts.written}};
+  for (const auto &counter : counters)
+    text.append("# HELP %s %s\n# TYPE %s counter\n%s %lld\n", counter.name, counter.help,
+                counter.name, counter.name, static_cast<long long>(counter.count));
+  appendDurations("attn_first_text_seconds",
+                  "Time from a request to its first piece of text, by requests that have ended.",
+                  counts.first, text);
+  appendDurations("attn_between_texts_seconds",
+                  "Time between two pieces of a text, each of which is a token or a few.",
+                  counts.between, text);
+}
+
 void Server::writeMetrics(Exchange &exchange) const {
   Text text;
   text.append("# HELP attn_requests_total Requests that were read and answered, by class of "
@@ -196,6 +233,7 @@ void Server::writeMetrics(Exchange &exchange) const {
   text.append("# HELP attn_inference_seconds_total Time of reading, running and writing them.\n"
               "# TYPE attn_inference_seconds_total counter\nattn_inference_seconds_total %.6f\n",
               counts.computedSeconds);
+  writeTextMetrics(text);
   exchange.type = "text/plain; version=0.0.4";
   setAnswer(exchange, text);
 }
@@ -271,8 +309,8 @@ bool Server::route(Exchange &exchange, const char *method, const char *path) {
   } else {
     return exchange.fail(404,
                          "there is no `%.200s`: there are /v2, /v2/health/ready, /v2/models/NAME, "
-                         "/v1/models and /metrics",
-                         path),
+                         "/v1/models and /metrics%s",
+                         path, texts ? ", and the paths of texts: /v1/chat/completions, ..." : ""),
            true;
   }
   return setAnswer(exchange, text), true;
@@ -319,6 +357,7 @@ bool Server::onRequest(void *self, Exchange &exchange) {
 void Server::onAnswer(void *self, const Exchange &exchange) {
   auto *server = static_cast<Server *>(self);
   ++server->answered[exchange.status / 100 < 6 ? exchange.status / 100 : 5];
+  server->counts.add(exchange.text);
   timespec time;
   clock_gettime(CLOCK_REALTIME, &time);
   tm parts;

@@ -5,10 +5,15 @@
 
 #include "main/Prompt.h"
 #include "run/Context.h"
+#include "text/jinja/Handle.h"
 #include <cstdio>
 #include <sys/stat.h>
 
 using namespace attn;
+
+bool TextModel::knows(const char *word) const {
+  return chatTemplate && holds(chatTemplate->whole.text(), word);
+}
 
 TextModel *TextService::of(const attn_model *model) const {
   for (TextModel *known : models)
@@ -114,6 +119,11 @@ static attn_status open(const ServedModel &served, TextModel &model, Error &erro
     fprintf(stderr, "note: the chat template is left out: %s\n",
             message ? message : attn_status_name(found));
   attn_message_free(message);
+  if (model.chatTemplate) {
+    Slice text = model.chatTemplate->whole.text();
+    model.format = findAnswerFormat(text);
+    model.thoughts = findThoughtMarks(text);
+  }
   if (folder)
     model.labels.readFolder(folder);
   else
@@ -149,10 +159,20 @@ extern "C" const RequestKind *attn_serve_texts_kind(const char *path) {
     const char *path;
     const RequestKind *kind;
   } kinds[] = {
-      {"/v1/embeddings", &embeddingRequests},  {"/rerank", &rerankRequests},
-      {"/v1/rerank", &rerankRequests},         {"/v2/rerank", &rerankRequests},
-      {"/predict", &predictRequests},          {"/v1/completions", &completionRequests},
+      {"/v1/embeddings", &embeddingRequests},
+      {"/rerank", &rerankRequests},
+      {"/v1/rerank", &rerankRequests},
+      {"/v2/rerank", &rerankRequests},
+      {"/predict", &predictRequests},
+      {"/v1/completions", &completionRequests},
       {"/v1/chat/completions", &chatRequests},
+      {"/v1/responses", &responseRequests},
+      {"/tokenize", &tokenizeRequests},
+      {"/v1/tokenize", &tokenizeRequests},
+      {"/detokenize", &detokenizeRequests},
+      {"/v1/detokenize", &detokenizeRequests},
+      {"/v1/audio/transcriptions", &transcriptionRequests},
+      {"/v1/audio/translations", &translationRequests},
   };
   for (const auto &known : kinds)
     if (strcmp(known.path, path) == 0)

@@ -6,6 +6,7 @@
 
 #include "attn/text.h"
 #include "main/Labels.h"
+#include "serve/AnswerFormat.h"
 #include "serve/Exchange.h"
 #include "serve/Serve.h"
 
@@ -16,7 +17,12 @@ struct TextModel {
   attn_model *model = nullptr;
   attn_tokenizer *tokenizer = nullptr;
   attn_chat_template *chatTemplate = nullptr; ///< null: there is none
+  // What its text says of answers.
+  const AnswerFormat *format = nullptr;   ///< of calls; null: none that is known
+  const ThoughtMarks *thoughts = nullptr; ///< null: there are none
   Labels labels;
+  /// Whether the chat template holds a word.
+  bool knows(const char *word) const;
   ~TextModel() {
     attn_chat_template_destroy(chatTemplate);
     attn_tokenizer_destroy(tokenizer);
@@ -43,10 +49,12 @@ enum class TextUse { Vectors, Scores, Writes };
 /// use; null, with an error in the exchange, where there is none.
 const ServedEntry *findTextEntry(Exchange &exchange, const Vector<char> &model, TextUse use);
 
-/// Requests at /v1/embeddings; /rerank, /v1/rerank and /v2/rerank; /predict; /v1/completions and
-/// /v1/chat/completions.
+/// Requests at /v1/embeddings; /rerank, /v1/rerank and /v2/rerank; /predict; /v1/completions,
+/// /v1/chat/completions and /v1/responses; /tokenize and /detokenize; /v1/audio/transcriptions and
+/// /v1/audio/translations.
 extern const RequestKind embeddingRequests, rerankRequests, predictRequests, completionRequests,
-    chatRequests;
+    chatRequests, responseRequests, tokenizeRequests, detokenizeRequests, transcriptionRequests,
+    translationRequests;
 
 } // namespace attn
 

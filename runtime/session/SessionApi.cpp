@@ -85,12 +85,15 @@ extern "C" attn_status attn_text_schedule(attn_text *text, attn_scheduler *sched
   return error.report(message);
 }
 
-/// Whether the stops are texts.
+/// Whether the stops, and the tokens that are shown, are texts.
 static bool areGood(const attn_text_options &options) {
-  bool isGood = options.stopCount >= 0 && (options.stopCount == 0 || options.stops);
-  for (int32_t i = 0; isGood && i < options.stopCount; ++i)
-    isGood = options.stops[i] != nullptr;
-  return isGood;
+  auto areTexts = [](int32_t count, const char *const *texts) {
+    bool isGood = count >= 0 && (count == 0 || texts);
+    for (int32_t i = 0; isGood && i < count; ++i)
+      isGood = texts[i] != nullptr;
+    return isGood;
+  };
+  return areTexts(options.stopCount, options.stops) && areTexts(options.shownCount, options.shown);
 }
 
 extern "C" attn_status attn_text_prompt(attn_text *text, const char *prompt, size_t size,
@@ -99,6 +102,19 @@ extern "C" attn_status attn_text_prompt(attn_text *text, const char *prompt, siz
     return nullPointer("attn_text_prompt", message);
   Error error;
   text->session.prompt(prompt, size, *options, error);
+  return error.report(message);
+}
+
+extern "C" attn_status attn_text_prompt_tokens(attn_text *text, const int32_t *ids, int64_t count,
+                                               const attn_text_options *options, char **message) {
+  if (!text || !options || (!ids && count))
+    return nullPointer("attn_text_prompt_tokens", message);
+  Error error;
+  if (count < 0)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_text_prompt_tokens: %lld tokens",
+              static_cast<long long>(count));
+  else
+    text->session.promptTokens(ids, count, *options, error);
   return error.report(message);
 }
 

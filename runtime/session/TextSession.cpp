@@ -83,6 +83,36 @@ attn_status TextSession::prompt(const char *text, size_t size, const attn_text_o
     attn_message_free(message);
     return status;
   }
+  return fit(options, error);
+}
+
+attn_status TextSession::promptTokens(const int32_t *ids, int64_t count,
+                                      const attn_text_options &options, Error &error) {
+  attn_tokens_free(&tokens);
+  auto size = size_t(count ? count : 1);
+  tokens.ids = static_cast<int32_t *>(calloc(size, sizeof *tokens.ids));
+  tokens.types = static_cast<int32_t *>(calloc(size, sizeof *tokens.types));
+  tokens.begins = static_cast<int64_t *>(calloc(size, sizeof *tokens.begins));
+  tokens.ends = static_cast<int64_t *>(calloc(size, sizeof *tokens.ends));
+  tokens.origins = static_cast<uint8_t *>(calloc(size, sizeof *tokens.origins));
+  if (!tokens.ids || !tokens.types || !tokens.begins || !tokens.ends || !tokens.origins) {
+    attn_tokens_free(&tokens);
+    return error.outOfMemory("the tokens of a prompt");
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    if (ids[i] < 0) {
+      attn_tokens_free(&tokens);
+      return error.set(ATTN_BAD_INPUT, "R0704",
+                       "token %lld of the prompt is %d, expected 0 or more",
+                       static_cast<long long>(i), int(ids[i]));
+    }
+    tokens.ids[i] = ids[i];
+  }
+  tokens.count = count;
+  return fit(options, error);
+}
+
+attn_status TextSession::fit(const attn_text_options &options, Error &error) {
   if (tokens.count == 0) {
     error.set(ATTN_BAD_INPUT, "R0214", "the prompt has no tokens");
     error.help("give at least one character");
@@ -160,13 +190,14 @@ bool TextSession::show(const char *piece, size_t size) {
 }
 
 bool TextSession::take(int32_t token) {
-  const char *piece = nullptr;
+  const char *piece = "";
   char *message = nullptr;
   size_t size = 0;
   ++call->result.written;
-  attn_status status = call->chosen.push(token)
-                           ? attn_decoding_add(call->decoding, token, &piece, &size, &message)
-                           : call->error.outOfMemory("the tokens of a text");
+  attn_status status =
+      call->chosen.push(token) ? ATTN_OK : call->error.outOfMemory("the tokens of a text");
+  if (!status && !call->leavesOut(tokenizer, token))
+    status = attn_decoding_add(call->decoding, token, &piece, &size, &message);
   if (status) {
     if (message)
       call->error.take(status, message);
@@ -308,6 +339,38 @@ attn_status TextSession::finish(Error &error) {
   return error.status;
 }
 
+bool TextSession::Call::leavesOut(const attn_tokenizer &tokenizer, int32_t token) const {
+  bool isShown = shown.empty() || !attn_tokenizer_is_special(&tokenizer, token);
+  for (int32_t known : shown)
+    isShown |= known == token;
+  return !isShown;
+}
+
+attn_status TextSession::beginText(Error &error) {
+  const attn_text_options &options = call->options;
+  for (int32_t i = 0; i < options.shownCount; ++i) {
+    int32_t id = attn_tokenizer_find(&tokenizer, options.shown[i], strlen(options.shown[i]));
+    if (id >= 0 && !call->shown.push(id))
+      return error.outOfMemory("a text");
+  }
+  // Where some are shown, the others are left out here.
+  char *message = nullptr;
+  attn_status status =
+      attn_decoding_create(&tokenizer, call->shown.empty(), &call->decoding, &message);
+  // What is written in another text than the prompt does not follow it.
+  if (status == ATTN_OK && entry.unfold->begin < 0) {
+    Vector<int32_t> texts;
+    for (int64_t i = 0; i < tokens.count; ++i)
+      if (!call->leavesOut(tokenizer, tokens.ids[i]) && !texts.push(tokens.ids[i]))
+        return error.outOfMemory("a text");
+    status = attn_decoding_follow(call->decoding, texts.data(), int64_t(texts.size()), &message);
+  }
+  if (status)
+    error.take(status, message);
+  attn_message_free(message);
+  return status;
+}
+
 attn_status TextSession::generate(const attn_text_options &options, attn_text_result &result,
                                   Error &error) {
   if (tokens.count == 0)
@@ -330,16 +393,9 @@ attn_status TextSession::generate(const attn_text_options &options, attn_text_re
   result.read = tokens.count - result.kept;
   if (attn_status status = isShared ? ATTN_OK : keep(result.kept, error))
     return status;
-  char *message = nullptr;
-  attn_status status = attn_decoding_create(&tokenizer, 1, &own.decoding, &message);
-  // What is written in another text than the prompt does not follow it.
-  if (status == ATTN_OK && entry.unfold->begin < 0)
-    status = attn_decoding_follow(own.decoding, tokens.ids, tokens.count, &message);
-  if (status) {
-    error.take(status, message);
-    attn_message_free(message);
+  attn_status status = beginText(error);
+  if (status)
     return status;
-  }
   status = isShared ? runShared(numbers, error) : run(numbers, result.kept, error);
   if (status == ATTN_OK && !isStreamed)
     takeAll();

@@ -30,6 +30,9 @@ public:
   void clearPictures();
   /// Encodes what is gone on from, and checks its length.
   attn_status prompt(const char *text, size_t size, const attn_text_options &options, Error &error);
+  /// The same of tokens.
+  attn_status promptTokens(const int32_t *ids, int64_t count, const attn_text_options &options,
+                           Error &error);
   /// Goes on from the prompt.
   attn_status generate(const attn_text_options &options, attn_text_result &result, Error &error);
 
@@ -48,6 +51,8 @@ private:
   }
   /// Positions that the caches which the first entry fills have; the largest number without any.
   int64_t capacity() const;
+  /// Checks that the tokens of the prompt fit, or cuts them, and puts pictures into their places.
+  attn_status fit(const attn_text_options &options, Error &error);
   /// Leaves tokens out behind the special ones in front, until there are `length`.
   void cut(int64_t length);
   /// How many of the prompt's tokens the caches hold already.
@@ -61,6 +66,8 @@ private:
   attn_status finish(Error &error);
   /// What beams have found, which is settled at the end.
   void takeAll();
+  /// Makes the decoding of a call, which leaves out special tokens that are not shown.
+  attn_status beginText(Error &error);
   /// Takes a token that has been chosen; false where that is enough, or wrong.
   bool take(int32_t token);
   /// Takes a piece of text, and hands over what may be shown; false where that is enough, or wrong.
@@ -87,7 +94,10 @@ private:
     Error &error;
     StopTexts stops;
     attn_decoding *decoding = nullptr;
+    Vector<int32_t> shown; ///< special tokens that are text
     Outputs outputs;
+    /// Whether a token is special, and no part of the text.
+    bool leavesOut(const attn_tokenizer &tokenizer, int32_t token) const;
     Vector<int32_t> chosen;
     double begin = 0; ///< seconds of a clock
   };

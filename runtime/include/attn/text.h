@@ -196,6 +196,11 @@ typedef struct {
    * the text at the end. */
   int32_t (*onText)(void *user, const char *text, size_t size);
   void *user;
+  /* Special tokens that are written as text, which the others are not: the marks that a model puts
+   * around what it thinks and around calls of tools. `shownCount` strings; one that is no special
+   * token has no effect. */
+  int32_t shownCount;
+  const char *const *shown;
 } attn_text_options;
 
 /* The numbers of the spec, no stops, special tokens added. Errors as attn_generation_default. */
@@ -236,6 +241,12 @@ ATTN_API void attn_text_clear_pictures(attn_text *text);
  * ATTN_INVALID_ARGUMENT; ATTN_OUT_OF_MEMORY. */
 ATTN_API attn_status attn_text_prompt(attn_text *text, const char *prompt, size_t size,
                                       const attn_text_options *options, char **message);
+
+/* The same of a prompt that is tokens already: `count` ids, not needed afterwards, as they are. The
+ * options' flags are not looked at. ATTN_BAD_INPUT also: an id below 0; one that the model has no
+ * row for is an error of attn_text_generate. */
+ATTN_API attn_status attn_text_prompt_tokens(attn_text *text, const int32_t *ids, int64_t count,
+                                             const attn_text_options *options, char **message);
 
 /* Why a text ended. */
 enum {

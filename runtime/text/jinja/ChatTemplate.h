@@ -18,6 +18,8 @@ public:
   attn_status openPath(const char *path, const char *which, Error &error);
   /// Reads a template, or a tokenizer_config.json with one; `name` is what errors call it.
   attn_status openMemory(const char *name, Slice source, Error &error);
+  /// The text of the template.
+  Slice text() const { return source; }
   /// Appends a tokenizer_config.json that holds all of this; false where memory is lacking.
   bool appendConfig(Vector<char> &json) const;
   /// Appends the text that the template makes of a JSON object, whose members are its variables.
