@@ -40,8 +40,8 @@ static constexpr AnswerFormat formats[] = {
      nullptr},
     {"Hermes, Qwen", "<tool_call>", CallBody::Json, "<tool_call>", "</tool_call>", nullptr, nullptr,
      nullptr},
-    {"Llama 3", "\"parameters\": dictionary of", CallBody::Json, "<|python_tag|>", nullptr, nullptr,
-     nullptr, nullptr, true},
+    {"Llama 3", "\"parameters\": ", CallBody::Json, "<|python_tag|>", nullptr, nullptr, nullptr,
+     nullptr, true},
 };
 
 static constexpr ThoughtMarks thoughts[] = {

@@ -158,9 +158,8 @@ bool AnswerReader::readContent(bool isEnd) {
   size_t place = SIZE_MAX;
   if (const char *mark = findMark(place)) {
     // White space in front of a call is no content.
-    Slice before = text.between(0, place);
-    hand(AnswerPart::Content, sizeWithoutSpace(before));
-    size_t spaces = place - sizeWithoutSpace(before);
+    size_t said = sizeWithoutSpace(text.between(0, place)), spaces = place - said;
+    hand(AnswerPart::Content, said);
     bool isThought = thoughts && mark == thoughts->begin;
     if (isThought || (format && mark != format->begin)) {
       // What is around calls is said where there is none between.
@@ -182,10 +181,12 @@ bool AnswerReader::readContent(bool isEnd) {
   const char *marks[4];
   size_t count = contentMarks(marks);
   size_t held = isEnd ? 0 : heldSize(marks, count, count > 0);
-  // Of an answer with calls only what is said counts.
-  if (isEnd && callCount > 0 && sizeWithoutSpace(text) == 0)
-    drop(pending.size());
-  hand(AnswerPart::Content, pending.size() - held);
+  // Behind calls white space is no content.
+  if (isEnd && callCount > 0)
+    held = text.size - sizeWithoutSpace(text);
+  hand(AnswerPart::Content, text.size - held);
+  if (isEnd)
+    drop(held);
   if (isEnd && sizeWithoutSpace(Slice(unsaid)) > 0) {
     goesOn = goesOn && sink.take(sink.user, {AnswerPart::Content, Slice(unsaid), Slice(), Slice()});
     unsaid.clear();
@@ -260,10 +261,10 @@ bool AnswerReader::readHeader(bool isEnd) {
   constexpr size_t longest = 512;
   Slice text(pending);
   size_t place = placeOf(text, message);
-  if (place == SIZE_MAX) {
-    bool isBegun = text.size == 0;
-    for (const char *begin : {"<|channel|>", "<|start|>", " to="})
-      isBegun |= text.startsWith(Slice(begin)) || Slice(begin).startsWith(text);
+  bool isBegun = text.size == 0;
+  for (const char *begin : {"<|channel|>", "<|start|>", " to=", message})
+    isBegun |= text.startsWith(Slice(begin)) || Slice(begin).startsWith(text);
+  if (!isBegun || place == SIZE_MAX || place > longest) {
     if (isBegun && !isEnd && text.size < longest)
       return false;
     if (text.startsWith(Slice("<|start|>")))
