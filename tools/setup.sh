@@ -11,7 +11,11 @@ if (($# != 1)) || [[ $what != demo && $what != tests ]]; then
   exit 2
 fi
 
-libraries=(@huggingface/transformers@4.3.2 speedscope@1.25.0 koffi@3.3.4)
+libraries=(
+  @huggingface/transformers@4.3.2 speedscope@1.25.0 koffi@3.3.4
+  # clients of servers
+  openai@7.59.0 @openai/agents@0.20.0 ai@6.0.326 @ai-sdk/openai-compatible@2.0.92 zod@4.6.7
+)
 
 # Without a way to npm's registry, the tests of these are left out.
 install_libraries() {

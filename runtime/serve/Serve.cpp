@@ -161,13 +161,19 @@ bool Server::isAllowed(evhttp_request *request) const {
   return isKnown;
 }
 
+/// Appends a model as OpenAI's API has them.
+static void appendModel(const ServedEntry &entry, Text &text) {
+  text.append("{\"id\": ");
+  appendJsonString(text, entry.name);
+  text.append(", \"object\": \"model\", \"created\": 0, \"owned_by\": \"attn\"}");
+}
+
 void Server::listModels(Exchange &exchange) const {
   Text text;
   text.append("{\"object\": \"list\", \"data\": [");
   for (size_t i = 0; i < entries.size(); ++i) {
-    text.append(i ? ", {\"id\": " : "{\"id\": ");
-    appendJsonString(text, entries[i]->name);
-    text.append(", \"object\": \"model\", \"created\": 0, \"owned_by\": \"attn\"}");
+    text.append(i ? ", " : "");
+    appendModel(*entries[i], text);
   }
   text.append("]}");
   setAnswer(exchange, text);
@@ -297,6 +303,13 @@ bool Server::route(Exchange &exchange, const char *method, const char *path) {
         attn_model_version(entries[0]->model));
   } else if (is("/v1/models")) {
     return listModels(exchange), true;
+  } else if (strncmp(path, "/v1/models/", 11) == 0) {
+    const ServedEntry *entry = findEntry(path + 11, strlen(path + 11));
+    if (!entry)
+      return exchange.fail(404, "there is no model `%.100s` (GET /v1/models lists them)",
+                           path + 11),
+             true;
+    appendModel(*entry, text);
   } else if (is("/metrics")) {
     return writeMetrics(exchange), true;
   } else if (strncmp(path, "/v2/models/", 11) == 0) {

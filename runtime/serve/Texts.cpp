@@ -6,13 +6,23 @@
 #include "main/Prompt.h"
 #include "run/Context.h"
 #include "text/jinja/Handle.h"
+#include <cctype>
 #include <cstdio>
 #include <sys/stat.h>
 
 using namespace attn;
 
 bool TextModel::knows(const char *word) const {
-  return chatTemplate && holds(chatTemplate->whole.text(), word);
+  Slice text = chatTemplate ? chatTemplate->whole.text() : Slice();
+  size_t size = strlen(word);
+  auto isOfWord = [&](size_t at) {
+    return at < text.size &&
+           (isalnum(static_cast<unsigned char>(text.data[at])) != 0 || text.data[at] == '_');
+  };
+  for (size_t at = 0; size > 0 && at + size <= text.size; ++at)
+    if (memcmp(text.data + at, word, size) == 0 && !isOfWord(at - 1) && !isOfWord(at + size))
+      return true;
+  return false;
 }
 
 TextModel *TextService::of(const attn_model *model) const {

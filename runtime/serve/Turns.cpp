@@ -54,7 +54,12 @@ bool Turns::addContent(size_t place) {
                             {"image_url", Field::Place, &url, nullptr, &hasUrl},
                             {"detail", Field::Ignored},
                             {"annotations", Field::Ignored},
-                            {"logprobs", Field::Ignored}};
+                            {"logprobs", Field::Ignored},
+                            {"parsed", Field::Ignored},
+                            // Fields of its message, which @openai/agents repeats here.
+                            {"role", Field::Ignored},
+                            {"tool_calls", Field::Ignored},
+                            {"reasoning_content", Field::Ignored}};
     if (!readFields(exchange, place, "a part of `content`", fields, sizeof fields / sizeof *fields))
       return false;
     Slice is(type);
@@ -125,10 +130,11 @@ bool Turns::addCall(size_t place) {
   if (!readFields(exchange, place, "an element of `tool_calls`", fields, 4))
     return false;
   const Field parts[] = {{"name", Field::Place, &name, nullptr, &hasName},
-                         {"arguments", Field::Place, &arguments, nullptr, &hasArguments}};
+                         {"arguments", Field::Place, &arguments, nullptr, &hasArguments},
+                         {"parsed_arguments", Field::Ignored}};
   if (!hasFunction)
     return fail("an element of `tool_calls` has no `function`");
-  if (!readFields(exchange, function, "the `function` of a call", parts, 2))
+  if (!readFields(exchange, function, "the `function` of a call", parts, 3))
     return false;
   if (!hasName || !hasArguments)
     return fail(hasName ? "the `function` of a call has no `arguments`"
@@ -163,7 +169,10 @@ bool Turns::addMessage(size_t place) {
                           {"reasoning_content", Field::Place, &thought, nullptr, &thinks},
                           {"reasoning", Field::Place, &thought, nullptr, &thinks},
                           {"refusal", Field::Ignored},
-                          {"annotations", Field::Ignored}};
+                          {"annotations", Field::Ignored},
+                          {"parsed", Field::Ignored},
+                          {"audio", Field::Only, nullptr, "null"},
+                          {"function_call", Field::Only, nullptr, "null"}};
   if (!readFields(exchange, place, "an element of `messages`", fields,
                   sizeof fields / sizeof *fields))
     return false;
@@ -206,8 +215,9 @@ bool Turns::addCallItem(size_t place) {
                           {"status", Field::Ignored},
                           {"call_id", Field::Place, &id, nullptr, &hasId},
                           {"name", Field::Place, &name, nullptr, &hasName},
-                          {"arguments", Field::Place, &arguments, nullptr, &hasArguments}};
-  if (!readFields(exchange, place, "a `function_call`", fields, 6))
+                          {"arguments", Field::Place, &arguments, nullptr, &hasArguments},
+                          {"parsed_arguments", Field::Ignored}};
+  if (!readFields(exchange, place, "a `function_call`", fields, sizeof fields / sizeof *fields))
     return false;
   if (!hasId || !hasName || !hasArguments)
     return fail("a `function_call` lacks one of `call_id`, `name` and `arguments`");
