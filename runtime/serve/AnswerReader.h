@@ -42,6 +42,7 @@ public:
   int64_t calls() const { return callCount; } ///< so far
 
 private:
+  /// What comes next.
   enum class Mode : uint8_t { Content, Thought, Call, Header, Message };
 
   /// Reads what is pending, as far as it is known; false as `add`.

@@ -2,26 +2,27 @@
 //
 // Answers of /v1/completions and /v1/chat/completions, whole and in pieces.
 #include "base/Json.h"
-#include "serve/Completions.h"
+#include "serve/CompletionWriters.h"
 #include "serve/Fields.h"
 
 namespace attn {
 
-void CompletionRequest::appendHead(Text &out) const {
-  bool isChat = form == CompletionForm::Chat;
+void AnswerWriter::appendHead(Text &out) const {
+  bool isChat = of.form == CompletionForm::Chat;
   out.append("%s{\"id\": \"%s-%lld\", \"object\": \"%s%s\", \"created\": %lld, \"model\": \"%s\", "
              "\"choices\": [",
-             streams ? "data: " : "", isChat ? "chatcmpl" : "cmpl", static_cast<long long>(number),
-             isChat ? "chat.completion" : "text_completion", isChat && streams ? ".chunk" : "",
-             static_cast<long long>(created), exchange.target->name);
+             of.streams ? "data: " : "", isChat ? "chatcmpl" : "cmpl",
+             static_cast<long long>(of.number), isChat ? "chat.completion" : "text_completion",
+             isChat && of.streams ? ".chunk" : "", static_cast<long long>(of.created),
+             of.exchange.target->name);
 }
 
-void CompletionRequest::appendUsage(Text &out) const {
-  int64_t read = result.kept + result.read, all = read + result.written;
+void AnswerWriter::appendUsage(Text &out) const {
+  int64_t read = of.result.kept + of.result.read, all = read + of.result.written;
   out.append("\"usage\": {\"prompt_tokens\": %lld, \"completion_tokens\": %lld, "
              "\"total_tokens\": %lld, \"prompt_tokens_details\": {\"cached_tokens\": %lld}}}",
-             static_cast<long long>(read), static_cast<long long>(result.written),
-             static_cast<long long>(all), static_cast<long long>(result.kept));
+             static_cast<long long>(read), static_cast<long long>(of.result.written),
+             static_cast<long long>(all), static_cast<long long>(of.result.kept));
 }
 
 /// Why an answer ended, or null where it goes on, and the end of its choice.
@@ -33,36 +34,36 @@ static void appendEnding(const char *ending, Text &out) {
     out.append("null}]");
 }
 
-void CompletionRequest::appendText(Slice text, const char *ending, Text &out) const {
+void AnswerWriter::appendText(Slice text, const char *ending, Text &out) const {
   appendHead(out);
   out.append("{\"index\": 0, \"text\": ");
   appendQuoted(text, out);
   appendEnding(ending, out);
-  out.append(streams ? "}\n\n" : ", ");
+  out.append(of.streams ? "}\n\n" : ", ");
 }
 
-void CompletionRequest::appendCall(const WrittenItem &item, bool hasIndex, Text &out) const {
+void AnswerWriter::appendCall(const WrittenItem &item, bool hasIndex, Text &out) const {
   out.append("{");
   if (hasIndex) {
     size_t index = 0;
-    for (const WrittenItem &other : items)
+    for (const WrittenItem &other : of.items)
       index += other.kind == AnswerPart::Call && other.begin < item.begin;
     out.append("\"index\": %zu, ", index);
   }
   out.append("\"id\": ");
-  appendQuoted(written(item.id, item.idSize), out);
+  appendQuoted(of.written(item.id, item.idSize), out);
   out.append(", \"type\": \"function\", \"function\": {\"name\": ");
-  appendQuoted(written(item.name, item.nameSize), out);
+  appendQuoted(of.written(item.name, item.nameSize), out);
   out.append(", \"arguments\": ");
-  appendQuoted(written(item.begin, item.size), out);
+  appendQuoted(of.written(item.begin, item.size), out);
   out.append("}}");
 }
 
-void CompletionRequest::appendDelta(const AnswerPart *part, const WrittenItem *item,
-                                    const char *ending, Text &out) const {
+void AnswerWriter::appendDelta(const AnswerPart *part, const WrittenItem *item, const char *ending,
+                               Text &out) const {
   appendHead(out);
-  out.append("{\"index\": 0, \"delta\": {%s%s", hasBegun ? "" : "\"role\": \"assistant\"",
-             part && !hasBegun ? ", " : "");
+  out.append("{\"index\": 0, \"delta\": {%s%s", of.hasBegun ? "" : "\"role\": \"assistant\"",
+             part && !of.hasBegun ? ", " : "");
   if (part && part->kind == AnswerPart::Call) {
     out.append("\"tool_calls\": [");
     appendCall(*item, true, out);
@@ -76,15 +77,15 @@ void CompletionRequest::appendDelta(const AnswerPart *part, const WrittenItem *i
   out.append("}\n\n");
 }
 
-void CompletionRequest::appendMessage(const char *ending, Text &out) const {
+void AnswerWriter::appendMessage(const char *ending, Text &out) const {
   appendHead(out);
   Vector<char> texts[2]; // what is said and thought
-  for (const WrittenItem &item : items)
+  for (const WrittenItem &item : of.items)
     if (item.kind != AnswerPart::Call &&
-        !append(texts[item.kind == AnswerPart::Thought], written(item.begin, item.size)))
+        !append(texts[item.kind == AnswerPart::Thought], of.written(item.begin, item.size)))
       return out.fail();
   out.append("{\"index\": 0, \"message\": {\"role\": \"assistant\", \"content\": ");
-  if (texts[0].empty() && hasCalls())
+  if (texts[0].empty() && of.hasCalls())
     out.append("null");
   else
     appendQuoted(Slice(texts[0]), out);
@@ -93,7 +94,7 @@ void CompletionRequest::appendMessage(const char *ending, Text &out) const {
     appendQuoted(Slice(texts[1]), out);
   }
   bool isFirst = true;
-  for (const WrittenItem &item : items)
+  for (const WrittenItem &item : of.items)
     if (item.kind == AnswerPart::Call) {
       out.append(isFirst ? ", \"tool_calls\": [" : ", ");
       appendCall(item, false, out);
@@ -104,28 +105,35 @@ void CompletionRequest::appendMessage(const char *ending, Text &out) const {
   out.append(", ");
 }
 
-const char *CompletionRequest::ending() const {
+bool Completion::hasCalls() const {
+  for (const WrittenItem &item : items)
+    if (item.kind == AnswerPart::Call)
+      return true;
+  return false;
+}
+
+const char *Completion::ending() const {
   bool isWhole =
       result.ending == ATTN_TEXT_ENDED_BY_TOKEN || result.ending == ATTN_TEXT_ENDED_BY_STOP;
   return hasCalls() && (isWhole || isDone) ? "tool_calls" : isWhole ? "stop" : "length";
 }
 
-void CompletionRequest::answerCompletion(Text &out) {
-  bool isChat = form == CompletionForm::Chat;
-  if (!streams) {
+void AnswerWriter::appendAnswer(Text &out) const {
+  bool isChat = of.form == CompletionForm::Chat;
+  if (!of.streams) {
     if (isChat)
-      appendMessage(ending(), out);
+      appendMessage(of.ending(), out);
     else
-      appendText(items.empty() ? Slice("", 0) : written(items[0].begin, items[0].size), ending(),
-                 out);
+      appendText(of.items.empty() ? Slice("", 0) : of.written(of.items[0].begin, of.items[0].size),
+                 of.ending(), out);
     appendUsage(out);
     return;
   }
   if (isChat)
-    appendDelta(nullptr, nullptr, ending(), out);
+    appendDelta(nullptr, nullptr, of.ending(), out);
   else
-    appendText(Slice("", 0), ending(), out);
-  if (wantsUsage) {
+    appendText(Slice("", 0), of.ending(), out);
+  if (of.wantsUsage) {
     appendHead(out);
     out.append("], ");
     appendUsage(out);

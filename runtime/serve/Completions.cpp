@@ -2,7 +2,7 @@
 //
 // Texts that are gone on from, and chats, whole or piece by piece as server-sent events. Each
 // worker writes one at a time.
-#include "serve/Completions.h"
+#include "serve/CompletionWriters.h"
 
 #include "main/ProgressLine.h"
 #include "serve/Http.h"
@@ -180,11 +180,11 @@ bool CompletionRequest::takePart(const AnswerPart &part) {
     return !isDone;
   Text events;
   if (form == CompletionForm::Response)
-    appendPart(part, isNew, events);
+    ResponseWriter(*this).appendPart(part, isNew, events);
   else if (form == CompletionForm::Chat)
-    appendDelta(&part, item, nullptr, events);
+    AnswerWriter(*this).appendDelta(&part, item, nullptr, events);
   else
-    appendText(part.text, nullptr, events);
+    AnswerWriter(*this).appendText(part.text, nullptr, events);
   hasBegun = true;
   return send(events) && !isDone;
 }
@@ -192,9 +192,9 @@ bool CompletionRequest::takePart(const AnswerPart &part) {
 void CompletionRequest::answer() {
   Text out;
   if (form == CompletionForm::Response)
-    answerResponse(out);
+    ResponseWriter(*this).appendAnswer(out);
   else
-    answerCompletion(out);
+    AnswerWriter(*this).appendAnswer(out);
   if (streams)
     exchange.type = "text/event-stream";
   if (out.failed() || !exchange.answer.append(out.c_str(), out.size()))

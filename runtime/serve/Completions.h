@@ -22,107 +22,103 @@ struct WrittenItem {
   size_t id, idSize;     ///< likewise
 };
 
+/// What is known of a request, and what has been written.
+struct Completion {
+  Completion(Exchange &exchange, CompletionForm form) : exchange(exchange), form(form) {}
+
+  Exchange &exchange;
+  CompletionForm form;
+  const TextModel *files = nullptr;
+  Vector<char> effort; ///< of what a model thinks
+  attn_text_options options = {};
+  attn_text_result result = {};
+  bool streams = false, wantsUsage = false, hasBegun = false;
+  bool isParallel = true; ///< whether there may be several calls
+  bool isDone = false;    ///< whether more is not wanted
+  int64_t number = 0, created = 0;
+  // What is said again in answers: values of JSON in the body; SIZE_MAX: there are none.
+  size_t saidTools = SIZE_MAX, saidChoice = SIZE_MAX, saidInstructions = SIZE_MAX,
+         saidMetadata = SIZE_MAX;
+  Vector<char> bytes; ///< that have been written
+  Vector<WrittenItem> items;
+  int64_t sequence = 0; ///< of events
+
+  /// A text that has been written.
+  Slice written(size_t begin, size_t size) const { return {bytes.data() + begin, size}; }
+  /// Why the answer ended, as /v1/chat/completions says.
+  const char *ending() const;
+  bool hasCalls() const; ///< of tools
+};
+
 /// The request from its body to its answer.
-class CompletionRequest {
+class CompletionRequest : Completion {
 public:
-  CompletionRequest(Exchange &exchange, CompletionForm form)
-      : exchange(exchange), form(form), reader(nullptr) {}
+  CompletionRequest(Exchange &exchange, CompletionForm form) : Completion(exchange, form) {}
   ~CompletionRequest() { dispose(reader); }
 
+  /// Reads the body, and makes the prompt.
   void read();
+  /// Writes what follows it; a stream is sent meanwhile.
   attn_status compute(attn_context *context, char **message);
+  /// Appends the answer, or the end of the stream.
   void answer();
 
 private:
+  /// The request is wrong; false.
   bool fail(const char *words) { return exchange.fail(400, "%s", words), false; }
+  /// Whether it has turns, of which a template makes the prompt.
   bool isOfTurns() const { return form != CompletionForm::Text; }
 
-  // Reading, in CompletionFields.cpp.
+  // Reading, in CompletionFields.cpp: false where there is an error.
+  /// The fields of /v1/completions and /v1/chat/completions, and of /v1/responses.
   bool readFieldsOfText();
-  bool readFieldsOfResponse();
+  bool readFieldsOfResponse(); ///< the latter
+  /// A text, a list of one, or tokens.
   bool readPrompt(size_t place);
-  bool addPromptText(size_t place);
-  bool addToken(size_t place);
+  bool addPromptText(size_t place); ///< one of the list
+  bool addToken(size_t place);      ///< one of the tokens
+  /// The turns of a chat, and of /v1/responses with what comes before them.
   bool readMessages(size_t place);
-  bool readInput(size_t place, size_t instructions, bool hasInstructions);
+  bool readInput(size_t place, size_t instructions, bool hasInstructions); ///< the latter
+  /// Texts that end what is written.
   bool readStops(size_t place);
-  bool addStop(size_t place);
-  bool readStreamOptions(size_t place);
+  bool addStop(size_t place);           ///< one of them
+  bool readStreamOptions(size_t place); ///< what a stream ends with
+  /// In which form the answer is asked for.
   bool checkFormat(size_t place);
-  /// Text of an answer as /v1/responses has it.
-  bool checkText(size_t place);
-  bool readReasoning(size_t place);
+  bool checkText(size_t place);     ///< the same of /v1/responses
+  bool readReasoning(size_t place); ///< how much a model is to think
   /// What a template is given further: `kwargs`, an object, and the effort.
   bool readVariables(size_t kwargs, bool hasKwargs);
   /// Makes the prompt of the turns.
   bool render();
 
   // Computing, in Completions.cpp.
+  /// Makes a text, and the options of how it goes on.
   attn_status open(attn_context *context, attn_text *&text, char **message);
   /// Sets the numbers of a request; an error where one is out of its range.
   attn_status setNumbers(char **message);
-  attn_status generate(attn_text *text, char **message);
-  attn_status addPictures(attn_text *text, char **message);
+  attn_status generate(attn_text *text, char **message);    ///< what follows the prompt
+  attn_status addPictures(attn_text *text, char **message); ///< those of the turns
   /// Takes a piece of the text; whether to go on.
   bool take(const char *piece, size_t size);
-  static bool takePart(void *request, const AnswerPart &part);
-  bool takePart(const AnswerPart &part);
+  static bool takePart(void *request, const AnswerPart &part); ///< as a sink calls it
+  bool takePart(const AnswerPart &part);                       ///< the same
   /// Keeps a part; null without memory. `isNew` becomes whether it begins an item.
   WrittenItem *keep(const AnswerPart &part, bool &isNew);
   /// Notes when a piece came.
   void measure();
-  bool send(const Text &events);
-  Slice written(size_t begin, size_t size) const { return {bytes.data() + begin, size}; }
-  bool hasCalls() const { return reader && reader->calls() > 0; }
+  bool send(const Text &events); ///< to the client; false where it has gone
 
-  // Writing, in CompletionAnswers.cpp.
-  /// Appends an answer, or a piece of one that ends for a reason, or goes on where that is null.
-  void appendText(Slice text, const char *ending, Text &out) const;
-  void appendDelta(const AnswerPart *part, const WrittenItem *item, const char *ending,
-                   Text &out) const;
-  void appendMessage(const char *ending, Text &out) const;
-  void appendCall(const WrittenItem &item, bool hasIndex, Text &out) const;
-  /// What stands in front of the choices, and behind them.
-  void appendHead(Text &out) const;
-  void appendUsage(Text &out) const;
-  void answerCompletion(Text &out);
-  const char *ending() const;
-
-  // Writing, in Responses.cpp.
-  void appendResponse(const char *status, Text &out) const;
-  void appendOutput(size_t index, bool isDone, Text &out) const;
-  void appendContentPart(const WrittenItem &item, bool isDone, Text &out) const;
-  void appendEvent(const char *type, Text &out);
-  void beginEvents(Text &out);
-  void appendPart(const AnswerPart &part, bool isNew, Text &out);
-  void openItem(Text &out);
-  void closeItem(Text &out);
-  void answerResponse(Text &out);
-
-  Exchange &exchange;
-  CompletionForm form;
-  const TextModel *files = nullptr;
   Turns turns{exchange};
   ToolList tools;
-  AnswerReader *reader; ///< null where text is handed over as it is
+  AnswerReader *reader = nullptr; ///< null where text is handed over as it is
   Vector<char> model, prompt, variables, stopBytes;
   Vector<int32_t> promptTokens;
   Vector<size_t> stops; ///< in `stopBytes`
   Vector<const char *> stopTexts, shown;
-  attn_text_options options = {};
-  attn_text_result result = {};
   double temperature = NAN, topP = NAN, minP = NAN, repetition = NAN; ///< NAN: as the spec says
-  int64_t limit = 0, seed = -1, topK = -1;
-  bool streams = false, wantsUsage = false, hasBegun = false, isParallel = true, isDone = false;
-  int64_t number = 0, created = 0, prompts = 0;
-  Vector<char> effort;
-  // What is said again in answers: values of JSON in the body; SIZE_MAX: there are none.
-  size_t saidTools = SIZE_MAX, saidChoice = SIZE_MAX, saidInstructions = SIZE_MAX,
-         saidMetadata = SIZE_MAX;
-
-  Vector<char> bytes; ///< that have been written
-  Vector<WrittenItem> items;
-  int64_t sequence = 0; ///< of events
+  int64_t limit = 0, seed = -1, topK = -1, prompts = 0;
   double lastPiece = 0; ///< when it came
 };
 

@@ -2,7 +2,7 @@
 //
 // Answers of /v1/responses: items, and the events of a stream of them.
 #include "base/Json.h"
-#include "serve/Completions.h"
+#include "serve/CompletionWriters.h"
 #include "serve/Fields.h"
 #include <initializer_list>
 
@@ -13,24 +13,25 @@ static const char *prefixOf(const WrittenItem &item) {
   return item.kind == AnswerPart::Content ? "msg" : item.kind == AnswerPart::Thought ? "rs" : "fc";
 }
 
-void CompletionRequest::appendContentPart(const WrittenItem &item, bool isDone, Text &out) const {
+void ResponseWriter::appendContentPart(const WrittenItem &item, bool isDone, Text &out) const {
   bool isThought = item.kind == AnswerPart::Thought;
   out.append("{\"type\": \"%s\", \"text\": ", isThought ? "reasoning_text" : "output_text");
-  appendQuoted(isDone ? written(item.begin, item.size) : Slice("", 0), out);
+  appendQuoted(isDone ? of.written(item.begin, item.size) : Slice("", 0), out);
   out.append(isThought ? "}" : ", \"annotations\": [], \"logprobs\": []}");
 }
 
-void CompletionRequest::appendOutput(size_t index, bool isDone, Text &out) const {
-  const WrittenItem &item = items[index];
-  out.append("{\"id\": \"%s_%lld_%zu\", ", prefixOf(item), static_cast<long long>(number), index);
+void ResponseWriter::appendOutput(size_t index, bool isDone, Text &out) const {
+  const WrittenItem &item = of.items[index];
+  out.append("{\"id\": \"%s_%lld_%zu\", ", prefixOf(item), static_cast<long long>(of.number),
+             index);
   const char *status = isDone ? "completed" : "in_progress";
   if (item.kind == AnswerPart::Call) {
     out.append("\"type\": \"function_call\", \"status\": \"%s\", \"call_id\": ", status);
-    appendQuoted(written(item.id, item.idSize), out);
+    appendQuoted(of.written(item.id, item.idSize), out);
     out.append(", \"name\": ");
-    appendQuoted(written(item.name, item.nameSize), out);
+    appendQuoted(of.written(item.name, item.nameSize), out);
     out.append(", \"arguments\": ");
-    appendQuoted(isDone ? written(item.begin, item.size) : Slice("", 0), out);
+    appendQuoted(isDone ? of.written(item.begin, item.size) : Slice("", 0), out);
     out.append("}");
     return;
   }
@@ -42,23 +43,23 @@ void CompletionRequest::appendOutput(size_t index, bool isDone, Text &out) const
   out.append("], \"status\": \"%s\"}", status);
 }
 
-void CompletionRequest::appendResponse(const char *status, Text &out) const {
+void ResponseWriter::appendResponse(const char *status, Text &out) const {
   // What a request has said, or else a word of JSON.
   auto appendSaid = [&](const char *key, size_t place, const char *otherwise) {
     out.append(", \"%s\": ", key);
     if (place == SIZE_MAX)
       return out.append("%s", otherwise);
-    JsonReader reading(exchange.body.data() + place, exchange.bodySize - place);
+    JsonReader reading(of.exchange.body.data() + place, of.exchange.bodySize - place);
     reading.skipValue();
-    out.append("%.*s", int(reading.position), exchange.body.data() + place);
+    out.append("%.*s", int(reading.position), of.exchange.body.data() + place);
   };
   bool isWhole = strcmp(status, "completed") == 0, isCut = strcmp(status, "incomplete") == 0;
   out.append("{\"id\": \"resp_%lld\", \"object\": \"response\", \"created_at\": %lld, "
              "\"status\": \"%s\", \"error\": null, \"incomplete_details\": %s, \"model\": \"%s\", "
              "\"output\": [",
-             static_cast<long long>(number), static_cast<long long>(created), status,
-             isCut ? "{\"reason\": \"max_output_tokens\"}" : "null", exchange.target->name);
-  for (size_t i = 0; (isWhole || isCut) && i < items.size(); ++i) {
+             static_cast<long long>(of.number), static_cast<long long>(of.created), status,
+             isCut ? "{\"reason\": \"max_output_tokens\"}" : "null", of.exchange.target->name);
+  for (size_t i = 0; (isWhole || isCut) && i < of.items.size(); ++i) {
     out.append(i ? ", " : "");
     appendOutput(i, true, out);
   }
@@ -66,34 +67,36 @@ void CompletionRequest::appendResponse(const char *status, Text &out) const {
              "\"background\": false, \"truncation\": \"disabled\", \"temperature\": %.9g, "
              "\"top_p\": %.9g, \"max_output_tokens\": %lld, \"text\": {\"format\": {\"type\": "
              "\"text\"}}, \"reasoning\": {\"effort\": ",
-             isParallel ? "true" : "false", double(options.numbers.sampling.temperature),
-             double(options.numbers.sampling.topP), static_cast<long long>(options.numbers.limit));
-  if (effort.empty())
+             of.isParallel ? "true" : "false", double(of.options.numbers.sampling.temperature),
+             double(of.options.numbers.sampling.topP),
+             static_cast<long long>(of.options.numbers.limit));
+  if (of.effort.empty())
     out.append("null");
   else
-    appendQuoted(Slice(effort), out);
+    appendQuoted(Slice(of.effort), out);
   out.append(", \"summary\": null}, \"user\": null");
-  appendSaid("instructions", saidInstructions, "null");
-  appendSaid("tools", saidTools, "[]");
-  appendSaid("tool_choice", saidChoice, "\"auto\"");
-  appendSaid("metadata", saidMetadata, "{}");
+  appendSaid("instructions", of.saidInstructions, "null");
+  appendSaid("tools", of.saidTools, "[]");
+  appendSaid("tool_choice", of.saidChoice, "\"auto\"");
+  appendSaid("metadata", of.saidMetadata, "{}");
   if (!isWhole && !isCut) {
     out.append(", \"usage\": null}");
     return;
   }
-  int64_t read = result.kept + result.read;
+  int64_t read = of.result.kept + of.result.read;
   out.append(", \"usage\": {\"input_tokens\": %lld, \"input_tokens_details\": {\"cached_tokens\": "
              "%lld}, \"output_tokens\": %lld, \"total_tokens\": %lld}}",
-             static_cast<long long>(read), static_cast<long long>(result.kept),
-             static_cast<long long>(result.written), static_cast<long long>(read + result.written));
+             static_cast<long long>(read), static_cast<long long>(of.result.kept),
+             static_cast<long long>(of.result.written),
+             static_cast<long long>(read + of.result.written));
 }
 
-void CompletionRequest::appendEvent(const char *type, Text &out) {
+void ResponseWriter::appendEvent(const char *type, Text &out) {
   out.append("event: response.%s\ndata: {\"type\": \"response.%s\", \"sequence_number\": %lld",
-             type, type, static_cast<long long>(sequence++));
+             type, type, static_cast<long long>(of.sequence++));
 }
 
-void CompletionRequest::beginEvents(Text &out) {
+void ResponseWriter::beginEvents(Text &out) {
   for (const char *type : {"created", "in_progress"}) {
     appendEvent(type, out);
     out.append(", \"response\": ");
@@ -102,9 +105,9 @@ void CompletionRequest::beginEvents(Text &out) {
   }
 }
 
-void CompletionRequest::openItem(Text &out) {
-  size_t index = items.size() - 1;
-  const WrittenItem &item = items.back();
+void ResponseWriter::openItem(Text &out) {
+  size_t index = of.items.size() - 1;
+  const WrittenItem &item = of.items.back();
   appendEvent("output_item.added", out);
   out.append(", \"output_index\": %zu, \"item\": ", index);
   appendOutput(index, false, out);
@@ -114,7 +117,7 @@ void CompletionRequest::openItem(Text &out) {
   appendEvent("content_part.added", out);
   out.append(", \"item_id\": \"%s_%lld_%zu\", \"output_index\": %zu, \"content_index\": 0, "
              "\"part\": ",
-             prefixOf(item), static_cast<long long>(number), index, index);
+             prefixOf(item), static_cast<long long>(of.number), index, index);
   appendContentPart(item, false, out);
   out.append("}\n\n");
 }
@@ -128,13 +131,13 @@ static const char *eventOf(const WrittenItem &item, bool isDone) {
   return names[item.kind][isDone];
 }
 
-void CompletionRequest::closeItem(Text &out) {
-  size_t index = items.size() - 1;
-  const WrittenItem &item = items.back();
+void ResponseWriter::closeItem(Text &out) {
+  size_t index = of.items.size() - 1;
+  const WrittenItem &item = of.items.back();
   bool isCall = item.kind == AnswerPart::Call;
   auto appendPlace = [&] {
     out.append(", \"item_id\": \"%s_%lld_%zu\", \"output_index\": %zu", prefixOf(item),
-               static_cast<long long>(number), index, index);
+               static_cast<long long>(of.number), index, index);
     out.append(isCall ? "" : ", \"content_index\": 0");
   };
   appendEvent(eventOf(item, true), out);
@@ -142,10 +145,10 @@ void CompletionRequest::closeItem(Text &out) {
   out.append(item.kind == AnswerPart::Content ? ", \"logprobs\": []" : "");
   if (isCall) {
     out.append(", \"name\": ");
-    appendQuoted(written(item.name, item.nameSize), out);
+    appendQuoted(of.written(item.name, item.nameSize), out);
   }
   out.append(", \"%s\": ", isCall ? "arguments" : "text");
-  appendQuoted(written(item.begin, item.size), out);
+  appendQuoted(of.written(item.begin, item.size), out);
   out.append("}\n\n");
   if (!isCall) {
     appendEvent("content_part.done", out);
@@ -160,25 +163,25 @@ void CompletionRequest::closeItem(Text &out) {
   out.append("}\n\n");
 }
 
-void CompletionRequest::appendPart(const AnswerPart &part, bool isNew, Text &out) {
-  if (!hasBegun)
+void ResponseWriter::appendPart(const AnswerPart &part, bool isNew, Text &out) {
+  if (!of.hasBegun)
     beginEvents(out);
   if (isNew) {
     // The item before is whole; a call is as soon as it comes.
-    if (items.size() > 1 && items[items.size() - 2].kind != AnswerPart::Call) {
-      WrittenItem own = items.back();
-      items.pop();
+    if (of.items.size() > 1 && of.items[of.items.size() - 2].kind != AnswerPart::Call) {
+      WrittenItem own = of.items.back();
+      of.items.pop();
       closeItem(out);
-      if (!items.push(own))
+      if (!of.items.push(own))
         return out.fail();
     }
     openItem(out);
   }
-  const WrittenItem &item = items.back();
-  size_t index = items.size() - 1;
+  const WrittenItem &item = of.items.back();
+  size_t index = of.items.size() - 1;
   appendEvent(eventOf(item, false), out);
   out.append(", \"item_id\": \"%s_%lld_%zu\", \"output_index\": %zu%s, \"delta\": ", prefixOf(item),
-             static_cast<long long>(number), index, index,
+             static_cast<long long>(of.number), index, index,
              item.kind == AnswerPart::Call      ? ""
              : item.kind == AnswerPart::Content ? ", \"content_index\": 0, \"logprobs\": []"
                                                 : ", \"content_index\": 0");
@@ -188,14 +191,14 @@ void CompletionRequest::appendPart(const AnswerPart &part, bool isNew, Text &out
     closeItem(out);
 }
 
-void CompletionRequest::answerResponse(Text &out) {
-  bool isCut = strcmp(ending(), "length") == 0;
+void ResponseWriter::appendAnswer(Text &out) {
+  bool isCut = strcmp(of.ending(), "length") == 0;
   const char *status = isCut ? "incomplete" : "completed";
-  if (!streams)
+  if (!of.streams)
     return appendResponse(status, out);
-  if (!hasBegun)
+  if (!of.hasBegun)
     beginEvents(out);
-  if (!items.empty() && items.back().kind != AnswerPart::Call)
+  if (!of.items.empty() && of.items.back().kind != AnswerPart::Call)
     closeItem(out);
   appendEvent(status, out);
   out.append(", \"response\": ");

@@ -33,7 +33,7 @@ private:
   /// Bytes of this; SIZE_MAX as `begin`: there are none.
   struct Part {
     size_t begin = SIZE_MAX, size = 0;
-    bool exists() const { return begin != SIZE_MAX; }
+    bool exists() const { return begin != SIZE_MAX; } ///< whether it is said
   };
   /// A call that the assistant has made; arguments as JSON.
   struct Call {
@@ -56,9 +56,11 @@ private:
     bool areArgumentsTexts, isContentText;
   };
 
+  /// The request is wrong; false.
   bool fail(const char *words) { return exchange.fail(400, "%s", words), false; }
+  /// The bytes of a part.
   Slice sliceOf(const Part &part) const { return {bytes.data() + part.begin, part.size}; }
-  bool keep(Slice text, Part &part);
+  bool keep(Slice text, Part &part); ///< makes a part of a text; false without memory
   /// Reads a string.
   bool readPart(size_t place, const char *what, Part &part);
   bool readContents(size_t place, Turn &turn);

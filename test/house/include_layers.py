@@ -32,7 +32,7 @@ LAYERS = {
     "schedule": ("base", "io", "weights", "cuda", "run"),
     "session": ("base", "io", "text", "weights", "cuda", "run", "schedule"),
     "main": ("base", "io", "weights", "cuda", "run"),
-    "serve": ("base", "io", "weights", "cuda", "run", "main"),
+    "serve": ("base", "io", "text", "weights", "cuda", "run", "main"),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
