@@ -57,8 +57,11 @@ static constexpr const char *channelMarks[] = {"<|start|>",   "<|channel|>", "<|
                                                "<|message|>", "<|end|>",     "<|call|>",
                                                "<|return|>"};
 
-bool holds(Slice text, const char *part) {
-  return memmem(text.data, text.size, part, strlen(part)) != nullptr;
+size_t placeOf(Slice text, const char *part) {
+  if (text.size == 0)
+    return SIZE_MAX;
+  auto *found = static_cast<const char *>(memmem(text.data, text.size, part, strlen(part)));
+  return found ? size_t(found - text.data) : SIZE_MAX;
 }
 
 const AnswerFormat *findAnswerFormat(Slice chatTemplate) {

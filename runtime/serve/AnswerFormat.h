@@ -40,8 +40,10 @@ struct ThoughtMarks {
 const AnswerFormat *findAnswerFormat(Slice chatTemplate);
 /// Likewise of thoughts.
 const ThoughtMarks *findThoughtMarks(Slice chatTemplate);
-/// Whether a text holds another one.
-bool holds(Slice text, const char *part);
+/// Where a text holds another one first; SIZE_MAX: nowhere.
+size_t placeOf(Slice text, const char *part);
+/// Whether it does.
+inline bool holds(Slice text, const char *part) { return placeOf(text, part) != SIZE_MAX; }
 
 /// Appends the marks of both that are written as special tokens in some vocabularies, null where
 /// there are none; false without memory.

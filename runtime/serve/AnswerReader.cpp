@@ -16,11 +16,6 @@ static size_t sizeWithoutSpace(Slice text) {
   return text.size;
 }
 
-static size_t placeOf(Slice text, const char *mark) {
-  auto *found = static_cast<const char *>(memmem(text.data, text.size, mark, strlen(mark)));
-  return found ? size_t(found - text.data) : SIZE_MAX;
-}
-
 void AnswerReader::begin(Slice prompt) {
   isAtBegin = false;
   if (isOfChannels()) {

@@ -56,10 +56,10 @@ private:
 
 bool TaggedCall::takeUntil(const char *mark, Slice &taken) {
   Slice left = text.from(at);
-  auto *found = static_cast<const char *>(memmem(left.data, left.size, mark, strlen(mark)));
-  if (!found)
+  size_t found = placeOf(left, mark);
+  if (found == SIZE_MAX)
     return false;
-  taken = left.between(0, size_t(found - left.data));
+  taken = left.between(0, found);
   at += taken.size + strlen(mark);
   return true;
 }
@@ -110,7 +110,7 @@ CallState TaggedCall::readTags() {
   if (!takeUntil(">", called))
     return open();
   called = unquoted(called);
-  if (called.size == 0 || memchr(called.data, '\n', called.size) || !json.push('{'))
+  if (!isToolName(called) || !json.push('{'))
     return CallState::Broken;
   for (;;) {
     skipSpace();
@@ -149,7 +149,7 @@ CallState TaggedCall::readPairs() {
     --called.size;
   if (at == text.size)
     return open();
-  if (called.size == 0 || !json.push('{'))
+  if (!isToolName(called) || !json.push('{'))
     return CallState::Broken;
   for (;;) {
     skipSpace();
@@ -215,11 +215,10 @@ bool TaggedCall::addWord(int depth) {
 }
 
 CallState TaggedCall::readWords() {
-  if (!memmem(text.data, text.size, format.end, strlen(format.end)))
-    if (!isEnd)
-      return CallState::Open;
+  if (!isEnd && !holds(text, format.end))
+    return CallState::Open;
   skipSpace();
-  if (!take("call:") || !takeUntil("{", called) || called.size == 0)
+  if (!take("call:") || !takeUntil("{", called) || !isToolName(called))
     return CallState::Broken;
   --at;
   if (!addWordList('}', true, 0))

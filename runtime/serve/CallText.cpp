@@ -66,6 +66,16 @@ size_t bracketedSize(Slice text) {
   return 0;
 }
 
+/// Names are no longer than this.
+static constexpr size_t longestName = 256;
+
+bool isToolName(Slice text) {
+  for (size_t i = 0; i < text.size; ++i)
+    if (static_cast<unsigned char>(text.data[i]) <= ' ' || strchr("<>{}[]\"", text.data[i]))
+      return false;
+  return text.size > 0 && text.size <= longestName;
+}
+
 bool isJsonObject(Slice text) {
   JsonReader reader(text.data, text.size);
   return reader.peek() == '{' && reader.skipValue() && reader.atEnd();
@@ -157,7 +167,7 @@ bool unwrapArguments(Slice &arguments, Vector<char> &bytes) {
 bool readJsonCall(JsonReader &reader, CallReading &reading, const char *text, bool hands) {
   JsonMembers members;
   Vector<char> unwrapped;
-  if (!readMembers(reader, text, members) || members.name.empty())
+  if (!readMembers(reader, text, members) || !isToolName(Slice(members.name)))
     return false;
   Slice name(members.name), arguments = members.arguments;
   // What has no mark has to be meant: a JSON text with a name may be an answer.
@@ -211,9 +221,6 @@ CallState readJson(CallReading &reading) {
   return CallState::Whole;
 }
 
-/// Names are no longer than this.
-constexpr size_t longestName = 256;
-
 /// Without white space at the ends.
 Slice trimmed(Slice text) {
   while (text.size && strchr(" \t\r\n", text.data[0]))
@@ -243,17 +250,14 @@ CallState readNamed(CallReading &reading) {
   if (!reading.format.end && left.size && (left.data[0] == '[' || left.data[0] == '{') &&
       !left.startsWith(Slice("[CALL_ID]")))
     return readJson(reading);
-  auto *found = static_cast<const char *>(memmem(left.data, left.size, middle, strlen(middle)));
-  auto *brace = static_cast<const char *>(memchr(left.data ? left.data : "", '{', left.size));
-  if (!found && !brace)
+  size_t found = placeOf(left, middle), brace = placeOf(left, "{");
+  size_t place = found < brace ? found : brace;
+  if (place > longestName)
     return left.size > longestName ? CallState::Broken : reading.open();
-  bool isMarked = found && (!brace || found < brace);
-  Slice head = left.between(0, size_t((isMarked ? found : brace) - left.data)), id, name = head;
-  reading.at += head.size + (isMarked ? strlen(middle) : 0);
-  if (auto *mark =
-          static_cast<const char *>(memmem(head.data, head.size, "[CALL_ID]", strlen("[CALL_ID]"))))
-    name = head.between(0, size_t(mark - head.data)),
-    id = trimmed(head.from(name.size + strlen("[CALL_ID]")));
+  Slice head = left.between(0, place), id, name = head;
+  reading.at += head.size + (found < brace ? strlen(middle) : 0);
+  if (size_t mark = placeOf(head, "[CALL_ID]"); mark != SIZE_MAX)
+    name = head.between(0, mark), id = trimmed(head.from(mark + strlen("[CALL_ID]")));
   reading.skipSpace();
   left = reading.rest();
   if (left.size == 0)
@@ -261,10 +265,10 @@ CallState readNamed(CallReading &reading) {
   // "function", the mark, the name, a line with three marks and "json".
   bool isFenced = left.data[0] != '{';
   if (isFenced) {
-    brace = static_cast<const char *>(memchr(left.data, '{', left.size));
-    if (!brace)
+    brace = placeOf(left, "{");
+    if (brace > longestName)
       return left.size > longestName ? CallState::Broken : reading.open();
-    Slice line = left.between(0, size_t(brace - left.data));
+    Slice line = left.between(0, brace);
     reading.at += line.size;
     name = line.takeLine();
   }
@@ -274,7 +278,7 @@ CallState readNamed(CallReading &reading) {
   Slice arguments = reading.rest().between(0, size);
   reading.at += size;
   name = bareName(trimmed(name));
-  if (name.size == 0 || name.size > longestName || !isJsonObject(arguments))
+  if (!isToolName(name) || !isJsonObject(arguments))
     return CallState::Broken;
   size_t after = reading.at;
   for (const char *mark : {isFenced ? "```" : nullptr, reading.format.end}) {

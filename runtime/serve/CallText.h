@@ -53,6 +53,8 @@ CallState readCalls(const AnswerFormat &format, const ToolList &tools, Slice tex
 /// The bytes of the object or list of JSON at the beginning of a text, by its brackets alone; 0
 /// where it is not whole.
 size_t bracketedSize(Slice text);
+/// Whether text may be the name of a tool: short, and without space and brackets.
+bool isToolName(Slice text);
 /// Whether text is one object of JSON, and nothing else.
 bool isJsonObject(Slice text);
 

@@ -77,6 +77,7 @@ attn_status CompletionRequest::addPictures(attn_text *text, char **message) {
     if (!file.open(turns.picture(i)))
       return ATTN_OUT_OF_MEMORY;
     attn_status status = attn_text_picture(text, file.path(), message);
+    file.nameIn(*message);
     // A model that sees nothing is no mistake of the server.
     if (status)
       return status == ATTN_INVALID_ARGUMENT || status == ATTN_IO ? ATTN_BAD_INPUT : status;

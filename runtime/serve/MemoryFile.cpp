@@ -28,4 +28,15 @@ bool MemoryFile::open(Slice bytes) {
   return true;
 }
 
+void MemoryFile::nameIn(char *message) const {
+  static constexpr const char *words = "of the request";
+  char quoted[48];
+  snprintf(quoted, sizeof quoted, "`%s`", name);
+  // The words are shorter than any path.
+  while (char *found = message ? strstr(message, quoted) : nullptr) {
+    memcpy(found, words, strlen(words));
+    memmove(found + strlen(words), found + strlen(quoted), strlen(found + strlen(quoted)) + 1);
+  }
+}
+
 } // namespace attn

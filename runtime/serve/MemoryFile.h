@@ -16,6 +16,8 @@ public:
   ~MemoryFile();
   /// Holds the bytes; false where the system does not.
   bool open(Slice bytes);
+  /// Says `of the request` where a message has the path, in quotes.
+  void nameIn(char *message) const;
   const char *path() const { return name; } ///< of it, in this process alone
 
 private:

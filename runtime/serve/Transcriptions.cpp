@@ -197,6 +197,7 @@ attn_status SpeechRequest::compute(attn_context *context, char **message) {
     status = attn_speech_transcribe(context, target.entry, files->tokenizer, values, count,
                                     &options, message);
   free(values);
+  file.nameIn(*message);
   // A language or a task that the model lacks is a mistake of the request.
   return status == ATTN_INVALID_ARGUMENT ? ATTN_BAD_INPUT : status;
 }

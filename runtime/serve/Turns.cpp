@@ -28,14 +28,13 @@ bool Turns::addPicture(size_t place) {
     return false;
   Slice rest(url);
   static constexpr const char *comma = ";base64,";
-  auto *found = static_cast<const char *>(
-      memmem(rest.data, rest.size < 100 ? rest.size : 100, comma, strlen(comma)));
-  if (!rest.startsWith(Slice("data:")) || !found)
+  size_t found = placeOf(rest.between(0, rest.size < 100 ? rest.size : 100), comma);
+  if (!rest.startsWith(Slice("data:")) || found == SIZE_MAX)
     return fail("the `url` of a picture is none of its bytes: expected "
                 "data:image/png;base64,... (nothing is fetched from elsewhere)");
   Part part;
   Vector<char> decoded;
-  if (!decodeBase64(rest.from(size_t(found - rest.data) + strlen(comma)), decoded))
+  if (!decodeBase64(rest.from(found + strlen(comma)), decoded))
     return fail("the `url` of a picture holds something else than base64");
   if (!keep(Slice(decoded), part))
     return false;

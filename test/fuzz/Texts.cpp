@@ -5,7 +5,10 @@
 #include "serve/Texts.h"
 #include "Targets.h"
 #include "base/Json.h"
+#include "base/Utf8.h"
+#include "serve/AnswerReader.h"
 #include "serve/Http.h"
+#include "text/steps/Unicode.h"
 
 #include <cstdio>
 #include <cstring>
@@ -79,9 +82,12 @@ void requireJson(std::string_view text) {
   require(reader.skipValue() && reader.atEnd(), "an answer that is no JSON");
 }
 
-/// Events are `data: JSON` and an empty line; the last is `data: [DONE]`.
+/// Events are `data: JSON` and an empty line, perhaps with a name in front; the last is `data:
+/// [DONE]` where they have none.
 void requireEvents(std::string_view text) {
   while (!text.empty()) {
+    if (text.substr(0, 7) == "event: ")
+      text.remove_prefix(text.find('\n') + 1);
     size_t end = text.find("\n\n");
     require(text.substr(0, 6) == "data: " && end != std::string_view::npos, "no event");
     std::string_view event = text.substr(6, end - 6);
@@ -90,16 +96,64 @@ void requireEvents(std::string_view text) {
       requireJson(event);
   }
 }
+/// Text and thoughts with a mark in front of each kind, calls with their names.
+bool takePart(void *user, const attn::AnswerPart &part) {
+  auto &all = *static_cast<std::string *>(user);
+  static char last;
+  char kind = char('a' + part.kind);
+  if (all.empty() || last != kind || part.kind == attn::AnswerPart::Call)
+    all += kind;
+  last = kind;
+  if (part.kind == attn::AnswerPart::Call) {
+    requireJson(std::string_view(part.text.data, part.text.size));
+    require(part.name.size > 0, "a call without a name");
+    all.append(part.name.data, part.name.size);
+  }
+  all.append(part.text.data, part.text.size);
+  return true;
+}
+
+/// An answer in the format whose template a first line is, byte by byte, and as a whole: the same.
+void readAnswer(std::string_view text) {
+  size_t end = text.find('\n');
+  if (end == std::string_view::npos || !attn::isUtf8(attn::Slice(text.data(), text.size())))
+    return;
+  attn::Slice marks(text.data(), end);
+  attn::Slice answer(text.data() + end + 1, text.size() - end - 1);
+  attn::ToolList tools;
+  require(
+      tools.read(attn::Slice("[{\"function\": {\"name\": \"f\", \"parameters\": {\"properties\": "
+                             "{\"s\": {\"type\": \"string\"}}}}}]")),
+      "no tools");
+  std::string parts[2];
+  for (bool isWhole : {false, true}) {
+    attn::AnswerReader reader(attn::findAnswerFormat(marks), attn::findThoughtMarks(marks), tools,
+                              {&parts[isWhole], takePart});
+    reader.begin(marks);
+    for (size_t at = 0, size; at < answer.size; at += size) {
+      size = isWhole ? answer.size : attn::utf8Length(answer.data + at, answer.size - at);
+      std::string own(answer.data + at, size); // so that what lies behind is not read
+      reader.add(attn::Slice(own.data(), own.size()));
+    }
+    reader.finish();
+  }
+  require(parts[0] == parts[1], "an answer in pieces is another one");
+}
 } // namespace
 
 void attn::fuzz::texts(const uint8_t *data, size_t size) {
   static constexpr const char *paths[] = {"/v1/embeddings",  "/rerank",
                                           "/v2/rerank",      "/predict",
-                                          "/v1/completions", "/v1/chat/completions"};
+                                          "/v1/completions", "/v1/chat/completions",
+                                          "/v1/responses",   "/tokenize",
+                                          "/detokenize",     "/v1/audio/transcriptions"};
   static Served served;
   if (size < 1)
     return;
-  const char *path = paths[data[0] % std::size(paths)];
+  size_t which = data[0] % (std::size(paths) + 1);
+  if (which == std::size(paths))
+    return readAnswer({reinterpret_cast<const char *>(data + 1), size - 1});
+  const char *path = paths[which];
   HttpServer server;
   Exchange exchange;
   exchange.server = &server;
@@ -112,7 +166,7 @@ void attn::fuzz::texts(const uint8_t *data, size_t size) {
           "no memory");
   exchange.kind->read(exchange);
   if (exchange.status == 200) {
-    require(exchange.partCount > 0, "nothing to compute, and no error");
+    require(exchange.partCount > 0 || !exchange.kind->compute, "nothing to compute, and no error");
     compute(exchange, served.context);
   }
   if (exchange.status == 200)
