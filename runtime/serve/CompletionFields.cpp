@@ -313,7 +313,8 @@ void CompletionRequest::read() {
     return;
   number = ++requests;
   created = time(nullptr);
-  exchange.makeParts(1);
+  if (exchange.makeParts(1))
+    exchange.parts[0].isShared = files->steps.scheduler() != nullptr;
 }
 
 } // namespace attn

@@ -30,9 +30,10 @@ struct Part {
   /// the request's work.
   const int64_t *sizes = nullptr;
   size_t sizeCount = 0;
-  int64_t rows = 1;     ///< of a batch
-  int64_t mostRows = 1; ///< rows that a run of such parts should have: below 2 it runs alone
-  size_t index = 0;     ///< among the parts of its request
+  int64_t rows = 1;      ///< of a batch
+  int64_t mostRows = 1;  ///< rows that a run of such parts should have: below 2 it runs alone
+  size_t index = 0;      ///< among the parts of its request
+  bool isShared = false; ///< its worker waits for steps that it shares with others (SharedSteps.h)
   attn_status status = ATTN_OK;
   char *message = nullptr; ///< of an error
   Part *next = nullptr;    ///< of a list

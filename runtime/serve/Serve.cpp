@@ -17,6 +17,7 @@
 
 #pragma weak attn_serve_texts_open
 #pragma weak attn_serve_texts_close
+#pragma weak attn_serve_texts_rows
 #pragma weak attn_serve_texts_kind
 
 namespace attn {
@@ -119,9 +120,11 @@ attn_status Server::readKeys(Error &error) {
 attn_status Server::run(const BindWeights &weights, Error &error) {
   if (options.keys && readKeys(error))
     return error.status;
+  int32_t waiters = texts ? attn_serve_texts_rows(texts) : 0;
   if (http.listen(options.listen, {options.mostBody << 20, options.timeout},
                   {this, onRequest, onAnswer}, error) ||
-      (weights.bind && weights.bind(weights.user, error)) || workers.start(options, http, error))
+      (weights.bind && weights.bind(weights.user, error)) ||
+      workers.start(options, waiters, http, error))
     return error.status;
   fprintf(stderr, "ready at port %d: %zu entries, %d workers\n", int(http.port()), entries.size(),
           int(workers.size()));

@@ -150,7 +150,8 @@ extern "C" void *attn_serve_texts_open(const ServedModel *models, size_t count,
       dispose(model);
       dispose(service);
       service = nullptr;
-    } else if (open(models[i], *model, *error)) {
+    } else if (open(models[i], *model, *error) ||
+               (model->tokenizer && model->steps.start(model->model, *error))) {
       dispose(service);
       return nullptr;
     }
@@ -158,6 +159,13 @@ extern "C" void *attn_serve_texts_open(const ServedModel *models, size_t count,
   if (!service)
     error->outOfMemory("the server");
   return service;
+}
+
+extern "C" int32_t attn_serve_texts_rows(const void *service) {
+  int64_t rows = 0;
+  for (const TextModel *model : static_cast<const TextService *>(service)->models)
+    rows += model->steps.rows();
+  return int32_t(rows);
 }
 
 extern "C" void attn_serve_texts_close(void *service) {

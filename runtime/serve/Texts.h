@@ -9,6 +9,7 @@
 #include "serve/AnswerFormat.h"
 #include "serve/Exchange.h"
 #include "serve/Serve.h"
+#include "serve/SharedSteps.h"
 
 namespace attn {
 
@@ -21,6 +22,7 @@ struct TextModel {
   const AnswerFormat *format = nullptr;   ///< of calls; null: none that is known
   const ThoughtMarks *thoughts = nullptr; ///< null: there are none
   Labels labels;
+  SharedSteps steps; ///< of requests that go on from texts
   /// Whether the chat template holds a word.
   bool knows(const char *word) const;
   ~TextModel() {
@@ -63,6 +65,8 @@ extern const RequestKind embeddingRequests, rerankRequests, predictRequests, com
 extern "C" void *attn_serve_texts_open(const attn::ServedModel *models, size_t count,
                                        const attn::Vector<attn::ServedEntry *> *entries,
                                        attn::Error *error);
+/// How many requests wait for steps that they share, at most.
+extern "C" int32_t attn_serve_texts_rows(const void *service);
 /// Frees it; null is allowed.
 extern "C" void attn_serve_texts_close(void *service);
 /// The kind of requests at a path; null where it is none of texts.

@@ -10,7 +10,8 @@
 
 namespace attn {
 
-attn_status Workers::start(const ServeOptions &given, HttpServer &server, Error &error) {
+attn_status Workers::start(const ServeOptions &given, int32_t waiters, HttpServer &server,
+                           Error &error) {
   http = &server;
   options = given;
   pthread_condattr_t attributes;
@@ -22,7 +23,9 @@ attn_status Workers::start(const ServeOptions &given, HttpServer &server, Error 
   int32_t wanted = options.workers ? options.workers : allThreads;
   if (allThreads > wanted * options.threads)
     allThreads = wanted * options.threads;
-  for (int32_t i = 0; i < wanted; ++i) {
+  mostComputing = wanted;
+  count = wanted + waiters;
+  for (int32_t i = 0; i < count; ++i) {
     pthread_t thread;
     if (pthread_create(&thread, nullptr, threadMain, this) != 0)
       return error.outOfMemory("the workers");
@@ -90,7 +93,8 @@ int64_t Workers::rowsToTake(const Part &oldest, double &until) const {
     return 0;
   }
   // Threads without work get their share.
-  int64_t share = (waiting + idle) / (idle + 1);
+  int64_t others = mostComputing - computing - 1, free = idle < others ? idle : others;
+  int64_t share = (waiting + free) / (free + 1);
   return share < most ? share : most;
 }
 
@@ -99,7 +103,7 @@ bool Workers::takeParts(Vector<Part *> &batch, double &until) {
   const Part *oldest = nullptr;
   Vector<const Part *> waits; // one of each kind
   for (const Part *part = firstPart; part && most == 0; part = part->next) {
-    bool isLikeAnother = false;
+    bool isLikeAnother = !part->isShared && computing >= mostComputing; // it waits for a turn
     for (const Part *other : waits)
       isLikeAnother |= areAlike(*other, *part);
     if (isLikeAnother)
@@ -146,15 +150,17 @@ bool Workers::take(WorkerTask &task) {
       break;
     }
     if (firstPart && takeParts(task.batch, until)) {
-      task.isAlone =
-          !first && !firstPart && idle + 1 == size() && !isOneAlone && allThreads > options.threads;
+      bool isShared = task.batch[0]->isShared;
+      computing += !isShared;
+      task.isAlone = !isShared && !first && !firstPart && idle + 1 == count && !isOneAlone &&
+                     allThreads > options.threads;
       isOneAlone |= task.isAlone;
       break;
     }
     if (ends)
       break;
     ++idle;
-    if (firstPart) {
+    if (until > 0) {
       timespec time{time_t(until), long(1e9 * (until - double(time_t(until))))};
       pthread_cond_timedwait(&isThere, &lock, &time);
     } else {
@@ -282,14 +288,18 @@ void Workers::work() {
       continue;
     }
     attn_model *model = task.batch[0]->target->model;
+    bool isShared = task.batch[0]->isShared; // the request may be gone afterwards
     compute(task.isAlone ? contextsAlone.of(model, allThreads)
                          : contexts.of(model, options.threads),
             task.batch);
-    if (task.isAlone) {
-      pthread_mutex_lock(&lock);
-      isOneAlone = false;
-      pthread_mutex_unlock(&lock);
-    }
+    if (isShared)
+      continue;
+    pthread_mutex_lock(&lock);
+    --computing;
+    isOneAlone &= !task.isAlone;
+    if (firstPart)
+      pthread_cond_signal(&isThere);
+    pthread_mutex_unlock(&lock);
   }
 }
 

@@ -53,11 +53,13 @@ public:
   Workers &operator=(const Workers &) = delete;
   ~Workers() { stop(); }
 
-  /// Starts the threads. ATTN_OUT_OF_MEMORY.
-  attn_status start(const ServeOptions &options, HttpServer &http, Error &error);
+  /// Starts the threads, and so many more as may wait for steps that they share.
+  /// ATTN_OUT_OF_MEMORY.
+  attn_status start(const ServeOptions &options, int32_t waiters, HttpServer &http, Error &error);
   /// Ends the threads when the queue is empty.
   void stop();
-  int32_t size() const { return int32_t(threads.size()); }
+  /// How many compute at a time.
+  int32_t size() const { return mostComputing; }
   /// Queues a request, which goes to `http` when it is done; false where too many wait.
   bool submit(Exchange *exchange);
   WorkerCounts counts() const;
@@ -91,7 +93,9 @@ private:
   Exchange *first = nullptr, **end = &first;
   Part *firstPart = nullptr, **endPart = &firstPart;
   WorkerCounts done = {};
-  int32_t idle = 0;       ///< threads that wait
+  int32_t idle = 0;                         ///< threads without work
+  int32_t computing = 0, mostComputing = 1; ///< those that compute themselves
+  int32_t count = 0;                        ///< of all threads
   Contexts contextsAlone; ///< on all threads, for a request that is alone; one uses them at a time
   bool isOneAlone = false;
   int32_t allThreads = 1; ///< of one that is alone

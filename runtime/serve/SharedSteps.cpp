@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The first entry of a model that a scheduler can run, and its thread.
+#include "serve/SharedSteps.h"
+
+namespace attn {
+
+SharedSteps::~SharedSteps() {
+  if (hasThread) {
+    attn_scheduler_stop(made);
+    pthread_join(thread, nullptr);
+  }
+  attn_scheduler_destroy(made);
+  attn_context_destroy(context);
+}
+
+attn_status SharedSteps::start(attn_model *model, Error &error) {
+  attn_schedule_options options;
+  int32_t entry = 0, count = attn_model_entry_count(model);
+  while (entry < count && (attn_model_rows_dim(model, entry) < 0 ||
+                           attn_schedule_options_default(model, entry, &options, nullptr)))
+    ++entry;
+  if (entry == count)
+    return ATTN_OK;
+  auto run = [](void *scheduler) -> void * {
+    attn_scheduler_run(static_cast<attn_scheduler *>(scheduler));
+    return nullptr;
+  };
+  hasThread = attn_context_create(model, 0, &context, nullptr) == ATTN_OK &&
+              attn_scheduler_create(context, entry, &options, &made, nullptr) == ATTN_OK &&
+              pthread_create(&thread, nullptr, run, made) == 0;
+  if (!hasThread)
+    return error.outOfMemory("a scheduler");
+  most = options.mostRows;
+  return ATTN_OK;
+}
+
+} // namespace attn
