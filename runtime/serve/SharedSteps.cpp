@@ -26,7 +26,10 @@ attn_status SharedSteps::start(attn_model *model, Error &error) {
     attn_scheduler_run(static_cast<attn_scheduler *>(scheduler));
     return nullptr;
   };
-  hasThread = attn_context_create(model, 0, &context, nullptr) == ATTN_OK &&
+  // A step of a small model is done before several threads have met at all of its barriers.
+  constexpr int64_t smallBytes = 8 << 20;
+  int32_t threads = attn_model_packed_bytes(model) < smallBytes ? 1 : 0;
+  hasThread = attn_context_create(model, threads, &context, nullptr) == ATTN_OK &&
               attn_scheduler_create(context, entry, &options, &made, nullptr) == ATTN_OK &&
               pthread_create(&thread, nullptr, run, made) == 0;
   if (!hasThread)

@@ -18,7 +18,8 @@ public:
   SharedSteps &operator=(const SharedSteps &) = delete;
   ~SharedSteps();
 
-  /// Starts the thread, on as many threads as there are CPUs. ATTN_OUT_OF_MEMORY.
+  /// Starts the thread, which runs steps on all CPUs, or alone where a model is small.
+  /// ATTN_OUT_OF_MEMORY.
   attn_status start(attn_model *model, Error &error);
   /// Null where requests take turns.
   attn_scheduler *scheduler() const { return made; }
