@@ -260,7 +260,7 @@ bool AnswerReader::readHeader(bool isEnd) {
   for (const char *begin : {"<|channel|>", "<|start|>", " to=", message})
     isBegun |= text.startsWith(Slice(begin)) || Slice(begin).startsWith(text);
   if (!isBegun || place == SIZE_MAX || place > longest) {
-    if (isBegun && !isEnd && text.size < longest)
+    if (isBegun && !isEnd && text.size <= longest + strlen(message))
       return false;
     if (text.startsWith(Slice("<|start|>")))
       drop(isEnd ? text.size : strlen("<|start|>"));

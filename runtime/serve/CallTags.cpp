@@ -215,8 +215,12 @@ bool TaggedCall::addWord(int depth) {
 }
 
 CallState TaggedCall::readWords() {
-  if (!isEnd && !holds(text, format.end))
+  // The first mark ends it, wherever it stands.
+  size_t end = placeOf(text, format.end);
+  if (end == SIZE_MAX && !isEnd)
     return CallState::Open;
+  if (end != SIZE_MAX)
+    text.size = end + strlen(format.end);
   skipSpace();
   if (!take("call:") || !takeUntil("{", called) || !isToolName(called))
     return CallState::Broken;

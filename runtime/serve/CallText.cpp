@@ -253,7 +253,7 @@ CallState readNamed(CallReading &reading) {
   size_t found = placeOf(left, middle), brace = placeOf(left, "{");
   size_t place = found < brace ? found : brace;
   if (place > longestName)
-    return left.size > longestName ? CallState::Broken : reading.open();
+    return left.size > longestName + strlen(middle) ? CallState::Broken : reading.open();
   Slice head = left.between(0, place), id, name = head;
   reading.at += head.size + (found < brace ? strlen(middle) : 0);
   if (size_t mark = placeOf(head, "[CALL_ID]"); mark != SIZE_MAX)
