@@ -42,9 +42,12 @@ static bool isOfUse(const ServedEntry &served, const attn_tokenizer *tokenizer, 
   const attn_abi_entry &entry = served.model->tables->entries[served.entry];
   if (use == TextUse::Writes) {
     int32_t rows = 0;
-    for (int32_t i = 0; i < entry.inputCount; ++i)
+    bool sees = false; // what else such an entry takes, pictures give
+    for (int32_t i = 0; i < entry.inputCount; ++i) {
       rows += entry.inputs[i].rank == 2 && entry.inputs[i].dtype == ATTN_I32;
-    return entry.unfold && rows == 1;
+      sees |= strcmp(entry.inputs[i].name, "seen") == 0;
+    }
+    return entry.unfold && (rows == 1 || (sees && rows > 0));
   }
   bool isOfScores = entry.outputCount > 0 && strcmp(entry.outputs[0].name, "scores") == 0,
        isOfVectors = entry.outputCount > 0 && strcmp(entry.outputs[0].name, "embedding") == 0;
