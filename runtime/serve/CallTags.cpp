@@ -180,7 +180,7 @@ bool TaggedCall::addWordList(char end, bool hasKeys, int depth) {
     skipSpace();
     if (at < text.size && text.data[at] == end)
       break;
-    if (!isFirst && (at >= text.size || text.data[at++] != ',' || !append(json, Slice(", "))))
+    if (!isFirst && (!take(",") || !append(json, Slice(", "))))
       return false;
     if (hasKeys) {
       skipSpace();

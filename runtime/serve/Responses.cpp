@@ -83,12 +83,11 @@ void ResponseWriter::appendResponse(const char *status, Text &out) const {
     out.append(", \"usage\": null}");
     return;
   }
-  int64_t read = of.result.kept + of.result.read;
+  int64_t read = of.result.kept + of.result.read, all = read + of.result.written;
   out.append(", \"usage\": {\"input_tokens\": %lld, \"input_tokens_details\": {\"cached_tokens\": "
              "%lld}, \"output_tokens\": %lld, \"total_tokens\": %lld}}",
              static_cast<long long>(read), static_cast<long long>(of.result.kept),
-             static_cast<long long>(of.result.written),
-             static_cast<long long>(read + of.result.written));
+             static_cast<long long>(of.result.written), static_cast<long long>(all));
 }
 
 void ResponseWriter::appendEvent(const char *type, Text &out) {

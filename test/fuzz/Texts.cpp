@@ -118,8 +118,8 @@ void readAnswer(std::string_view text) {
   size_t end = text.find('\n');
   if (end == std::string_view::npos || !attn::isUtf8(attn::Slice(text.data(), text.size())))
     return;
-  attn::Slice marks(text.data(), end);
-  attn::Slice answer(text.data() + end + 1, text.size() - end - 1);
+  std::string_view first = text.substr(0, end), rest = text.substr(end + 1);
+  attn::Slice marks(first.data(), first.size()), answer(rest.data(), rest.size());
   attn::ToolList tools;
   require(
       tools.read(attn::Slice("[{\"function\": {\"name\": \"f\", \"parameters\": {\"properties\": "
