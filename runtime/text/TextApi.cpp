@@ -2,15 +2,12 @@
 //
 // The C API of tokenizers.
 #include "text/Decoding.h"
+#include "text/Handle.h"
 #include <cstdlib>
 
 using namespace attn;
 
-/// What the handles are.
-struct attn_tokenizer {
-  Tokenizer tokenizer;
-};
-
+/// What text.h calls a decoding.
 struct attn_decoding {
   Decoding decoding;
 };

@@ -186,8 +186,34 @@ void JsonValue::appendPath(Text &path) const {
     path.appendQuoted(key().data, key().size);
     return;
   }
+  path.append("[%zu]", index());
+}
+
+size_t JsonValue::index() const {
   size_t index = 0;
-  for (JsonValue value = parent.first(); value.node != node; value = value.next())
+  for (JsonValue value = JsonValue(tree, tree->nodes[node].parent).first(); value.node != node;
+       value = value.next())
     ++index;
-  path.append("[%zu]", index);
+  return index;
+}
+
+void JsonValue::appendPointer(Text &path) const {
+  const JsonTree::Node &self = tree->nodes[node];
+  if (self.parent == node)
+    return;
+  JsonValue parent(tree, self.parent);
+  parent.appendPointer(path);
+  if (!parent.isObject())
+    return path.append("/%zu", index());
+  path.append("/");
+  Slice name = key();
+  for (size_t i = 0; i < name.size; ++i)
+    if (name.data[i] == '~' || name.data[i] == '/')
+      path.append(name.data[i] == '~' ? "~0" : "~1");
+    else {
+      size_t begin = i;
+      while (i + 1 < name.size && name.data[i + 1] != '~' && name.data[i + 1] != '/')
+        ++i;
+      path.appendQuoted(name.data + begin, i + 1 - begin);
+    }
 }

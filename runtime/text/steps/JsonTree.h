@@ -40,8 +40,14 @@ public:
   bool number(double &value) const;
   /// The number, where it is a whole one of at least `least` and at most `most`.
   bool integer(int64_t least, int64_t most, int64_t &value) const;
+  /// How many values stand before this one in the same object or array.
+  size_t index() const;
   /// Appends the way to this value: `pre_tokenizer.pretokenizers[1].pattern`.
   void appendPath(Text &path) const;
+  /// Appends the same as a JSON pointer (RFC 6901): `/properties/a~1b/0`.
+  void appendPointer(Text &path) const;
+  /// The number of this value among those of the tree.
+  uint32_t number() const { return node; }
 
 private:
   friend class JsonTree;
@@ -55,6 +61,8 @@ public:
   /// Reads all of `text`. On failure `problem` says what, and `position` where.
   bool read(Slice text);
   JsonValue root() const { return JsonValue(this, 0); }
+  /// How many values it has.
+  size_t size() const { return nodes.size(); }
 
   const char *problem = nullptr;
   size_t position = 0;
