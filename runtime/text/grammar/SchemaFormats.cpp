@@ -13,7 +13,8 @@ using namespace attn::grammar;
 #define LEAP "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29"
 #define TIME                                                                                       \
   "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
-#define LABEL "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+// Labels with two hyphens, as those of other scripts have, are not among them.
+#define LABEL "[A-Za-z0-9](-?[A-Za-z0-9]){0,31}"
 #define ATOM "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]"
 #define HEX4 "[0-9A-Fa-f]{1,4}"
 // Letters of a URI (RFC 3986, appendix A).
@@ -40,9 +41,10 @@ static const struct Format {
      "(" HEX4 ":){2}(:" HEX4 "){1,5}|(" HEX4 ":){3}(:" HEX4 "){1,4}|(" HEX4 ":){4}(:" HEX4
      "){1,3}|(" HEX4 ":){5}(:" HEX4 "){1,2}|(" HEX4 ":){6}:" HEX4 "|(" HEX4 ":){1,7}:|::)$"},
     {"uuid", "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$"},
-    {"uri", "^[A-Za-z][A-Za-z0-9+.-]{0,15}://(" LABEL "\\.){0,4}" LABEL "(:[0-9]{1,5})?"
-            "(/(" UNRESERVED "|" PERCENT "|[:@/])*)?(\\?(" UNRESERVED "|" PERCENT
-            "|[:@/?])*)?(#(" UNRESERVED "|" PERCENT "|[:@/?])*)?$"},
+    {"uri", "^[A-Za-z][A-Za-z0-9+.-]{0,15}:(//(" LABEL "\\.){0,4}" LABEL "(:[0-9]{1,5})?"
+            "(/(" UNRESERVED "|" PERCENT "|[:@/])*)?|(" UNRESERVED "|" PERCENT "|[:@])(" UNRESERVED
+            "|" PERCENT "|[:@/])*)(\\?(" UNRESERVED "|" PERCENT "|[:@/?])*)?(#(" UNRESERVED
+            "|" PERCENT "|[:@/?])*)?$"},
     {"password", nullptr},
     {"float", nullptr},
     {"double", nullptr},

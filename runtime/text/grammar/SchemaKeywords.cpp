@@ -129,11 +129,19 @@ static bool isSchema(JsonValue value) {
   return value.isObject() || value.kind() == 't' || value.kind() == 'f';
 }
 
+bool SchemaReader::readCount(JsonValue value, uint32_t &count) {
+  double number = 0;
+  if (!value.number(number) || number < 0 || number > 1e9 || number != double(uint32_t(number)))
+    return false;
+  count = uint32_t(number);
+  return true;
+}
+
 bool SchemaReader::checkValue(JsonValue value, char kind) {
-  int64_t number = 0;
+  uint32_t number = 0;
   switch (kind) {
   case Count:
-    return value.integer(0, 1000000000, number) ||
+    return readCount(value, number) ||
            refuse(value, "expected a whole number from 0 to 1000000000");
   case Number:
     return value.kind() == '0' || refuse(value, "expected a number");

@@ -55,11 +55,10 @@ bool SchemaReader::count(const Members &members, const char *keyword, bool isLea
                          uint32_t &value) {
   bool isThere = false;
   for (Member member : members) {
-    int64_t number = 0;
+    uint32_t one = 0;
     JsonValue found = at(member).find(keyword);
-    if (!found.exists() || !found.integer(0, INT32_MAX, number))
+    if (!found.exists() || !readCount(found, one))
       continue;
-    auto one = uint32_t(number);
     value = !isThere ? one : isLeast ? std::max(value, one) : std::min(value, one);
     isThere = true;
   }

@@ -50,6 +50,8 @@ private:
   /// Whether all members of a schema are known, and such as are read.
   bool check(JsonValue schema);
   bool checkValue(JsonValue value, char kind);
+  /// The number of a keyword that counts, which may be written as 2.0.
+  static bool readCount(JsonValue value, uint32_t &count);
   /// Adds a schema to those that a value has to fit, with what it refers to; `isNever` becomes true
   /// where no value fits it.
   bool addMember(Members &members, JsonValue schema, bool &isNever);
