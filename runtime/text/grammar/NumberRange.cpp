@@ -11,6 +11,8 @@ using namespace attn::grammar;
 
 /// Digits of a bound before the point, and behind it, at most.
 static constexpr size_t mostWhole = 18, mostPart = 22;
+/// Digits of a multiple, at most: those that numbers of 64 bits tell apart.
+static constexpr uint32_t mostMultiple = 15;
 
 namespace {
 
@@ -39,15 +41,18 @@ private:
                         : to.byteRange(static_cast<unsigned char>('0' + first),
                                        static_cast<unsigned char>('0' + last));
   }
-  Id some() { return parts.digits(0, JsonParts::mostFraction - mostPart); }
+  Id some(bool isFirst = false) {
+    return parts.digits(isFirst, JsonParts::mostFraction - mostPart);
+  }
   Id zeros(uint32_t least) {
     return to.repeat(to.byte('0'), least, JsonParts::mostFraction - mostPart);
   }
   Id anyFraction();
-  /// What stands behind the point, or behind some digits there: not below, not above, or both.
-  Id above(Slice least, bool isOut);
-  Id below(Slice most, bool isOut);
-  Id between(Slice least, bool isLeastOut, Slice most, bool isMostOut);
+  /// What stands behind the point, `isFirst`, where some digit is, or behind digits there: not
+  /// below, not above, or both.
+  Id above(Slice least, bool isOut, bool isFirst);
+  Id below(Slice most, bool isOut, bool isFirst);
+  Id between(const Bound &least, const Bound &most, bool isFirst);
   /// The same with the point, which is left out where nothing is behind it.
   Id fraction(Id digits, bool mayBeNone) {
     Id some = to.sequence(to.byte('.'), digits);
@@ -100,37 +105,38 @@ Id RangeMaker::anyFraction() {
   return isInteger ? to.empty() : fraction(parts.digits(1, JsonParts::mostFraction), true);
 }
 
-Id RangeMaker::above(Slice least, bool isOut) {
+Id RangeMaker::above(Slice least, bool isOut, bool isFirst) {
   if (least.size == 0)
-    return isOut ? to.sequence({zeros(0), range(1, 9), some()}) : some();
+    return isOut ? to.sequence({zeros(0), range(1, 9), some()}) : some(isFirst);
   int digit = *least.data - '0';
   return to.choice({to.sequence(range(digit + 1, 9), some()),
-                    to.sequence(range(digit, digit), above(least.from(1), isOut))});
+                    to.sequence(range(digit, digit), above(least.from(1), isOut, false))});
 }
 
-Id RangeMaker::below(Slice most, bool isOut) {
+Id RangeMaker::below(Slice most, bool isOut, bool isFirst) {
   if (most.size == 0)
-    return isOut ? to.never() : zeros(0);
+    return isOut ? to.never() : zeros(isFirst);
   int digit = *most.data - '0';
-  return to.choice({to.empty(), to.sequence(range(0, digit - 1), some()),
-                    to.sequence(range(digit, digit), below(most.from(1), isOut))});
+  return to.choice({isFirst ? to.never() : to.empty(), to.sequence(range(0, digit - 1), some()),
+                    to.sequence(range(digit, digit), below(most.from(1), isOut, false))});
 }
 
-Id RangeMaker::between(Slice least, bool isLeastOut, Slice most, bool isMostOut) {
-  if (least.size == 0 && most.size == 0)
-    return isLeastOut || isMostOut ? to.never() : zeros(0);
-  int low = least.size ? *least.data - '0' : 0, high = most.size ? *most.data - '0' : 0;
-  Slice lows = least.from(least.size ? 1 : 0), highs = most.from(most.size ? 1 : 0);
-  bool mayEnd = least.size == 0 && !isLeastOut;
-  Id end = mayEnd ? to.empty() : to.never();
-  if (low > high)
+Id RangeMaker::between(const Bound &least, const Bound &most, bool isFirst) {
+  Bound lows = least, highs = most;
+  Slice &low = lows.fraction, &high = highs.fraction;
+  if (low.size == 0 && high.size == 0)
+    return least.isOut || most.isOut ? to.never() : zeros(isFirst);
+  int first = low.size ? *low.data - '0' : 0, last = high.size ? *high.data - '0' : 0;
+  Id end = low.size == 0 && !least.isOut && !isFirst ? to.empty() : to.never();
+  low = low.from(low.size ? 1 : 0);
+  high = high.from(high.size ? 1 : 0);
+  if (first > last)
     return end;
-  if (low == high)
-    return to.choice(
-        {end, to.sequence(range(low, low), between(lows, isLeastOut, highs, isMostOut))});
-  return to.choice({end, to.sequence(range(low, low), above(lows, isLeastOut)),
-                    to.sequence(range(low + 1, high - 1), some()),
-                    to.sequence(range(high, high), below(highs, isMostOut))});
+  if (first == last)
+    return to.choice({end, to.sequence(range(first, first), between(lows, highs, false))});
+  return to.choice({end, to.sequence(range(first, first), above(low, least.isOut, false)),
+                    to.sequence(range(first + 1, last - 1), some()),
+                    to.sequence(range(last, last), below(high, most.isOut, false))});
 }
 
 Id RangeMaker::magnitudes(const Bound &least, const Bound &most) {
@@ -142,25 +148,22 @@ Id RangeMaker::magnitudes(const Bound &least, const Bound &most) {
     return most.exists && high < low ? to.never() : wholes(low, most.exists ? high : -1);
   }
   auto number = [&](int64_t whole, Id rest) { return to.sequence(wholes(whole, whole), rest); };
-  // Of digits behind a point at least one is there.
-  auto digit = [&](Id rest) { return rest; };
   if (most.exists && (least.whole > most.whole))
     return to.never();
   if (most.exists && least.whole == most.whole) {
     bool mayBeNone = isFromZero && (most.fraction.size || !most.isOut);
-    return number(least.whole,
-                  fraction(digit(between(least.fraction, least.isOut, most.fraction, most.isOut)),
-                           mayBeNone));
+    return number(least.whole, fraction(between(least, most, true), mayBeNone));
   }
-  Id from = number(least.whole, isFromZero ? anyFraction()
-                                           : fraction(above(least.fraction, least.isOut), false));
+  Id from =
+      number(least.whole, isFromZero ? anyFraction()
+                                     : fraction(above(least.fraction, least.isOut, true), false));
   Id middle = most.exists
                   ? (most.whole - 1 >= least.whole + 1 ? wholes(least.whole + 1, most.whole - 1)
                                                        : to.never())
                   : wholes(least.whole + 1, -1);
   Id until = to.never();
   if (most.exists && (most.fraction.size || !most.isOut))
-    until = number(most.whole, fraction(below(most.fraction, most.isOut), true));
+    until = number(most.whole, fraction(below(most.fraction, most.isOut, true), true));
   return to.choice({from, to.sequence(middle, anyFraction()), until});
 }
 
@@ -233,22 +236,26 @@ bool grammar::compileMultiple(JsonParts &parts, Expressions &to, Slice factor, b
   }
   if (bound.fraction.size || bound.whole > 1000)
     return false;
-  // A rule for each remainder: what digits may follow.
+  // A rule for each remainder and number of digits that may follow.
   auto count = uint32_t(bound.whole);
   Vector<uint32_t> rules;
-  for (uint32_t i = 0; i < count; ++i)
+  for (uint32_t i = 0; i < count * mostMultiple && !to.problem; ++i)
     if (!rules.push(to.addRule(Slice("multiple"))))
       return false;
-  auto next = [&](uint32_t remainder, unsigned first, Id end) {
+  if (to.problem)
+    return true;
+  auto next = [&](uint32_t remainder, uint32_t digits, unsigned first, Id end) {
     Vector<Id> ways;
-    for (unsigned digit = first; digit < 10; ++digit)
-      if (!ways.push(to.sequence(to.byte(static_cast<unsigned char>('0' + digit)),
-                                 to.rule(rules[(10 * remainder + digit) % count]))))
+    for (unsigned digit = first; digits && digit < 10; ++digit) {
+      uint32_t rule = (digits - 1) * count + (10 * remainder + digit) % count;
+      if (!ways.push(
+              to.sequence(to.byte(static_cast<unsigned char>('0' + digit)), to.rule(rules[rule]))))
         return to.never();
+    }
     return ways.push(end) ? to.choice(ways.data(), ways.size()) : to.never();
   };
-  for (uint32_t i = 0; i < count && !to.problem; ++i)
-    to.define(rules[i], next(i, 0, i == 0 ? to.empty() : to.never()));
-  result = to.sequence(minus, to.choice({to.byte('0'), next(0, 1, to.never())}));
+  for (uint32_t i = 0; i < rules.size(); ++i)
+    to.define(rules[i], next(i % count, i / count, 0, i % count ? to.never() : to.empty()));
+  result = to.sequence(minus, to.choice({to.byte('0'), next(0, mostMultiple, 1, to.never())}));
   return true;
 }
