@@ -77,6 +77,13 @@ class Driver:
         self._send(f"time {seed} {count}")
         return [float(time) for time in self._line().split()[1:]]
 
+    def check(self, seed, count):
+        """Holds each mask of a random text against taking each token: how many tokens there were, and were allowed."""
+        self._send(f"check {seed} {count}")
+        line = self._line()
+        assert "wrong" not in line, line
+        return [int(number) for number in line.split()]
+
     def forced(self):
         """The tokens that have to come first."""
         self._send("forced")

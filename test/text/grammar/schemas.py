@@ -144,7 +144,6 @@ def main():
         assert not problem, (schema, problem)
         texts = [driver.walk(draw.randrange(1 << 20), draw.choice([0, 20, 60])) for _ in range(int(walks))]
         texts = [text for text in texts if text is not None]
-        assert texts, schema
         answers.append((schema, texts))
         for text in texts:
             assert is_valid(schema, read(text), schema), (schema, text)

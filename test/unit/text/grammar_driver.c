@@ -9,6 +9,8 @@
  *   walk SEED COUNT      a random text that fits, which from COUNT tokens on ends as soon as it can:
  *                        its size, a line's end, and the text; -1 where it does not end
  *   time SEED COUNT      the same; its tokens, and the time of each mask in microseconds
+ *   check SEED COUNT     the same, where each mask is held against taking each token; the tokens of
+ *                        the text and those that were allowed, or the first that is wrong
  *   forced               the tokens that have to come first
  */
 #include "attn/grammar.h"
@@ -129,6 +131,49 @@ static int32_t choose(int ends) {
   return chosen;
 }
 
+/* Whether a mask says of each token whether it can be taken; -1, or the first of which it does not. */
+static int32_t find_wrong(const attn_matcher *matcher, long *allowed) {
+  for (int32_t id = 0; id < attn_tokenizer_size(tokenizer); ++id) {
+    char *message = NULL;
+    attn_matcher *copy = NULL;
+    if (attn_matcher_copy(matcher, &copy, &message))
+      exit(fail(message));
+    int is = attn_matcher_accept(copy, id, &message) == ATTN_OK;
+    attn_message_free(message);
+    attn_matcher_destroy(copy);
+    if (is != (int)(words[id >> 6] >> (id & 63) & 1))
+      return id;
+    *allowed += is;
+  }
+  return -1;
+}
+
+static int check(long seed, long count) {
+  char *message = NULL;
+  attn_matcher *matcher = NULL;
+  long taken = 0, allowed = 0;
+  int32_t wrong = -1;
+  state = (uint64_t)seed * 77 + 1;
+  if (attn_matcher_create(grammar, &matcher, &message))
+    return fail(message);
+  for (; taken < count && wrong < 0; ++taken) {
+    if (attn_matcher_mask(matcher, words, wordCount, &message))
+      return fail(message);
+    wrong = find_wrong(matcher, &allowed);
+    int32_t id = choose(draw() % 6 == 0);
+    if (id < 0 || id == stop)
+      break;
+    if (attn_matcher_accept(matcher, id, &message))
+      return fail(message);
+  }
+  if (wrong >= 0)
+    printf("behind %ld tokens, the mask is wrong of %d\n", taken, wrong);
+  else
+    printf("%ld %ld\n", taken, allowed);
+  attn_matcher_destroy(matcher);
+  return 0;
+}
+
 static int walk(long seed, long count, int isTimed) {
   char *message = NULL, *text = NULL;
   attn_matcher *matcher = NULL;
@@ -221,6 +266,8 @@ int main(int argc, char **argv) {
       result = follow(first);
     else if (!strcmp(command, "forced"))
       result = forced();
+    else if (!strcmp(command, "check"))
+      result = check(first, second);
     else
       result = walk(first, second, !strcmp(command, "time"));
     fflush(stdout);
