@@ -8,7 +8,7 @@ install(TARGETS attn attn-lsp-server DESTINATION bin)
 # For developers of Attn: `cmake --install build --component mlir`.
 install(TARGETS attn-opt attn-mlir-lsp-server DESTINATION bin COMPONENT mlir EXCLUDE_FROM_ALL)
 install(DIRECTORY ${ATTN_ARCHIVES}/ DESTINATION lib/attn FILES_MATCHING PATTERN "*.a")
-foreach(header attn caches rows compiler text)
+foreach(header attn caches rows compiler text grammar)
   install(FILES runtime/include/attn/${header}.h DESTINATION include/attn)
 endforeach()
 install(DIRECTORY compiler/std/ DESTINATION share/attn/std FILES_MATCHING PATTERN "*.attn")

@@ -58,8 +58,9 @@ config.substitutions.append(("%node_modules", modules))
 if os.path.isdir(os.path.join(modules, "@anush008", "tokenizers")) and shutil.which("node"):
     config.available_features.add("huggingface")
 
-# Hugging Face's library for JavaScript, a reader of traces, calls of C libraries and clients of servers, which tools/setup.sh installs.
-for feature, package in (("javascript-library", "@huggingface/transformers"), ("speedscope", "speedscope"), ("koffi", "koffi"),
+# Hugging Face's library for JavaScript, a reader of traces, calls of C libraries, a validator of JSON schemas and clients of servers, which
+# tools/setup.sh installs.
+for feature, package in (("javascript-library", "@huggingface/transformers"), ("speedscope", "speedscope"), ("koffi", "koffi"), ("ajv", "ajv-formats"),
                          ("openai-clients", "@ai-sdk/openai-compatible")):
     for folder in (modules, os.path.join(config.attn_build, "peers", "node_modules")):
         if os.path.isdir(os.path.join(folder, package)) and shutil.which("node"):

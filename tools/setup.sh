@@ -12,7 +12,7 @@ if (($# != 1)) || [[ $what != demo && $what != tests ]]; then
 fi
 
 libraries=(
-  @huggingface/transformers@4.3.2 speedscope@1.25.0 koffi@3.3.4
+  @huggingface/transformers@4.3.2 speedscope@1.25.0 koffi@3.3.4 ajv@8.20.0 ajv-formats@3.0.1
   # clients of servers
   openai@7.59.0 @openai/agents@0.20.0 ai@6.0.326 @ai-sdk/openai-compatible@2.0.92 zod@4.6.7
 )

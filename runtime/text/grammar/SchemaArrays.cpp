@@ -7,6 +7,9 @@
 using namespace attn;
 using namespace attn::grammar;
 
+/// Elements that are told apart by their places, at most.
+static constexpr size_t maxPlaces = 1000;
+
 /// The schema of an element by its place in one of the schemas of an array, or none.
 static JsonValue schemaOf(JsonValue schema, size_t place) {
   JsonValue prefix = schema.find("prefixItems").first();
@@ -33,6 +36,11 @@ bool SchemaReader::compileArray(const Members &members, Id &result) {
   count(members, "maxItems", false, most);
   for (Member member : members) {
     places = std::max(places, at(member).find("prefixItems").count());
+    if (places > maxPlaces)
+      return refuse(at(member).find("prefixItems"),
+                    "more than %zu schemas of elements by their "
+                    "places are not read",
+                    maxPlaces);
     if (JsonValue unique = at(member).find("uniqueItems"); unique.kind() == 't' && most > 1)
       return refuse(unique,
                     "that no element is there twice is not read: an automaton would have to "

@@ -18,8 +18,8 @@ public:
   bool compile(Id &result);
 
 private:
-  /// Patterns of names that are gone into together, at most.
-  static constexpr size_t maxPatterns = 5;
+  /// Patterns of names that are gone into together, and properties that are listed, at most.
+  static constexpr size_t maxPatterns = 5, maxProperties = 5000;
   /// A property that is listed, or required.
   struct Property {
     Slice name;
@@ -65,6 +65,9 @@ bool ObjectSchema::addProperty(Slice name, JsonValue place, bool isRequired) {
     properties[size_t(known)].isRequired |= isRequired;
     return true;
   }
+  if (properties.size() >= maxProperties)
+    return reader.refuse(place, "more than %zu properties of an object are not read",
+                         maxProperties);
   return (names.add(int32_t(properties.size()), name) &&
           properties.push({name, place, isRequired, reader.to.never()})) ||
          reader.noMemory();
@@ -355,8 +358,7 @@ bool SchemaReader::excludes(JsonValue first, JsonValue second) {
   return false;
 }
 
-bool SchemaReader::areExclusive(const Members &members, JsonValue branches) {
-  (void)members;
+bool SchemaReader::areExclusive(JsonValue branches) {
   for (JsonValue one = branches.first(); one.exists(); one = one.next())
     for (JsonValue other = one.next(); other.exists(); other = other.next())
       if (!excludes(one, other))

@@ -211,7 +211,7 @@ bool SchemaReader::compileBranches(const Members &members, size_t which, Id &res
   JsonValue schema = at(members[which]);
   bool isOne = (members[which].done & Member::Any) || !schema.find("anyOf").exists();
   JsonValue list = schema.find(isOne ? "oneOf" : "anyOf");
-  if (isOne && !areExclusive(members, list))
+  if (isOne && !areExclusive(list))
     return false;
   Vector<Id> ways;
   for (JsonValue branch = list.first(); branch.exists(); branch = branch.next()) {

@@ -62,7 +62,7 @@ private:
   bool compile(JsonValue schema, Id &result);
   bool compileBody(const Members &members, Id &result);
   bool compileBranches(const Members &members, size_t which, Id &result);
-  bool areExclusive(const Members &members, JsonValue branches);
+  bool areExclusive(JsonValue branches);
   bool excludes(JsonValue first, JsonValue second);
   /// The types that are allowed, and the values where they are listed.
   bool typesOf(const Members &members, uint32_t &types);

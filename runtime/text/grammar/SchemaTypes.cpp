@@ -104,12 +104,13 @@ static bool areEqual(JsonValue a, JsonValue b) {
   }
 }
 
-/// Whether a value is one of those that a schema lists; true where it lists none.
-static bool isListed(JsonValue schema, JsonValue value) {
+/// Whether a value is one of those that a schema lists; true where it lists none but `own`, which
+/// the value is from.
+static bool isListed(JsonValue schema, JsonValue value, JsonValue own) {
   JsonValue constant = schema.find("const"), list = schema.find("enum");
   if (constant.exists() && !areEqual(constant, value))
     return false;
-  if (!list.exists())
+  if (!list.exists() || list.number() == own.number())
     return true;
   for (JsonValue one = list.first(); one.exists(); one = one.next())
     if (areEqual(one, value))
@@ -163,7 +164,7 @@ bool SchemaReader::compileValues(const Members &members, uint32_t types, Id &res
   auto add = [&](JsonValue value) {
     bool isAllowed = (typeOfValue(value) & types) != 0;
     for (Member member : members)
-      isAllowed = isAllowed && isListed(at(member), value);
+      isAllowed = isAllowed && isListed(at(member), value, constant.exists() ? constant : list);
     for (size_t i = 0; isAllowed && i < sizeof others / sizeof *others; ++i)
       if (JsonValue other = find(members, others[i]);
           other.exists() && (concerned[i] & typeOfValue(value)))

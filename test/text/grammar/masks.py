@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Masks of a vocabulary that is large enough for those that are kept, with tokens that end what they are in, and long ones, held against
 taking each token.
-usage: masks.py PROGRAM FOLDER SEED COUNT"""
+usage: masks.py PROGRAM FOLDER SEED TEXTS TOKENS"""
 import json
 import random
 import sys
@@ -21,10 +21,10 @@ GRAMMARS = [
 
 
 def main():
-    program, folder, seed, count = sys.argv[1:]
+    program, folder, seed, count, tokens = sys.argv[1:]
     draw = random.Random(int(seed))
     words = ["a" * 200, "b" * 70, " " * 60, "ab" * 40, '"' * 20]
-    while len(words) < 1500:
+    while len(words) < 900:
         words.append("".join(draw.choice('aaabcdefmnz"",:[]{} \n01.A\\é') for _ in range(draw.randint(2, 7))))
     write_tokenizer(f"{folder}/many.json", words)
     driver = Driver(program, f"{folder}/many.json")
@@ -33,7 +33,7 @@ def main():
         problem = driver.make(kind, grammar if isinstance(grammar, str) else json.dumps(grammar))
         assert not problem, problem
         for walk in range(int(count)):
-            numbers = driver.check(draw.randrange(1 << 20), 25)
+            numbers = driver.check(draw.randrange(1 << 20), tokens)
             taken, allowed = taken + numbers[0], allowed + numbers[1]
     print(f"{taken} masks are right of each token; {allowed} were allowed")
 
