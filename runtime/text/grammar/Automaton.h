@@ -10,6 +10,7 @@ namespace attn::grammar {
 
 /// A place in the automaton.
 struct Node {
+  /// What the automaton does there.
   enum Kind : uint8_t {
     Return, ///< the end of a rule: goes on where the stack says
     Bytes,  ///< takes a byte of the set `first`, and goes on at `next`

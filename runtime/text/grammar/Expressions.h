@@ -14,16 +14,21 @@ namespace attn::grammar {
 struct ByteSet {
   uint64_t words[4] = {};
 
+  /// Whether a byte is in it.
   bool has(unsigned byte) const { return words[byte >> 6] >> (byte & 63) & 1; }
+  /// Adds a byte.
   void add(unsigned byte) { words[byte >> 6] |= uint64_t(1) << (byte & 63); }
+  /// Adds those from one to another, both among them.
   void add(unsigned first, unsigned last) {
     for (unsigned byte = first; byte <= last; ++byte)
       add(byte);
   }
+  /// Adds those of another set.
   void add(const ByteSet &other) {
     for (int i = 0; i < 4; ++i)
       words[i] |= other.words[i];
   }
+  /// Whether no byte is in it.
   bool empty() const { return !(words[0] | words[1] | words[2] | words[3]); }
   bool operator==(const ByteSet &other) const {
     return memcmp(words, other.words, sizeof words) == 0;
@@ -48,6 +53,7 @@ using Id = uint32_t;
 
 /// An expression.
 struct Expression {
+  /// How texts fit it.
   enum Kind : uint8_t {
     Empty,    ///< the empty text
     Never,    ///< no text
@@ -78,8 +84,11 @@ public:
   static constexpr size_t maxExpressions = 1 << 20;
 
   Expressions();
+  /// The empty text.
   Id empty() const { return 0; }
+  /// No text.
   Id never() const { return 1; }
+  /// One byte of a set; a byte; one of those from one to another.
   Id bytes(const ByteSet &set);
   Id byte(unsigned char value);
   Id byteRange(unsigned char first, unsigned char last);
@@ -104,18 +113,23 @@ public:
   }
 
   const Expression &operator[](Id id) const { return all[id]; }
+  /// The parts of a sequence or a choice.
   const Id *childrenOf(const Expression &expression) const {
     return children.data() + expression.first;
   }
+  /// The set of a byte.
   const ByteSet &setOf(const Expression &expression) const { return sets[expression.first]; }
+  /// How many there are.
   size_t size() const { return all.size(); }
 
   Vector<Rule> rules;
   const char *problem = nullptr; ///< what was lacking, or too much
 
 private:
+  /// A new expression; one with parts.
   Id add(const Expression &expression);
   Id addParent(Expression::Kind kind, const Id *parts, size_t count);
+  /// Never, from here on.
   Id fail(const char *why) {
     problem = problem ? problem : why;
     return never();

@@ -19,16 +19,21 @@ public:
       : form(form), text(text), to(to), error(error) {}
 
 protected:
+  /// Whether nothing is left.
   bool atEnd() const { return position >= text.size; }
+  /// A character that comes, 0 behind the end.
   char peek(size_t ahead = 0) const {
     return position + ahead < text.size ? text.data[position + ahead] : char(0);
   }
+  /// Whether these characters come.
   bool looksAt(const char *what) const { return text.from(position).startsWith(Slice(what)); }
+  /// Passes over them where they do.
   bool take(const char *what) {
     bool is = !atEnd() && looksAt(what);
     position += is ? strlen(what) : 0;
     return is;
   }
+  /// Whether there has been no error.
   bool isGood() const { return error.status == ATTN_OK; }
   /// R0712 with line and column; returns false. `name`: what it is about, behind the message.
   bool fail(const char *what, Slice name = Slice());

@@ -53,6 +53,7 @@ public:
   Id constant(JsonValue value);
 
 private:
+  /// One character of a string, in each way to write it.
   Id character();
 
   Expressions &to;

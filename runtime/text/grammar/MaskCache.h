@@ -44,6 +44,7 @@ private:
   /// Above these all masks are forgotten.
   static constexpr size_t maxBytes = 64 << 20, maxStates = 16384;
 
+  /// The mask of configurations, which is made where it is new; null where memory is lacking.
   const LocalMask *find(const States &from, const Config *configs, size_t count);
   /// The configuration with a stack that begins at the call.
   bool localize(const States &from, Config config, Config &local);

@@ -101,7 +101,6 @@ bool TokenMatcher::addUnknown(const LocalMask &mask, const Config *configs, size
 }
 
 bool TokenMatcher::addGroup(uint32_t call, const Config *configs, size_t count, uint64_t *words) {
-  // What is behind is copied, so that no walk with a whole stack holds the lock.
   return grammar.cache->with(states, configs, count, [&](const LocalMask *mask) {
     if (!mask)
       return false;

@@ -41,19 +41,20 @@ public:
   attn_status forced(Vector<int32_t> &tokens, Error &error);
 
 private:
-  /// Configurations whose stacks have the same call on top.
-  struct Group {
-    uint32_t call;
-    Vector<Config> *configs;
-  };
+  /// Calls on top of stacks that are gone into one by one, at most.
   static constexpr size_t maxGroups = 8;
   /// A walk over no more nodes than this is done at once.
   static constexpr size_t fewNodes = 3000;
 
+  /// Adds the tokens of all configurations, whose next bytes these are, by a walk.
   bool walkAll(const ByteSet &next, uint64_t *words);
+  /// Adds those of configurations with the same call on top, by the mask that is kept of them.
   bool addGroup(uint32_t call, const Config *configs, size_t count, uint64_t *words);
+  /// Adds those that end the rule which was called, and go on behind the call.
   bool addBehind(const LocalMask &mask, uint32_t call, uint64_t *words);
+  /// Adds those in which a count that was cut has ended.
   bool addUnknown(const LocalMask &mask, const Config *configs, size_t count, uint64_t *words);
+  /// The call on top of a stack, below repetitions.
   uint32_t callOf(uint32_t frame) const;
   /// Appends the bytes that have to come next.
   bool forcedBytes(Vector<char> &bytes);

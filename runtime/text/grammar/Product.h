@@ -34,7 +34,9 @@ private:
     States *states = nullptr;
     bool isWanted = true;
   };
+  /// Adds what `body` is.
   bool add(Expressions &expressions, Id body, bool isWanted);
+  /// Whether a text may end in these states, one of each expression.
   bool isEnd(const uint32_t *states) const;
 
   Vector<Factor *> factors;

@@ -10,6 +10,7 @@ namespace attn::grammar {
 
 /// A schema that a value has to fit, among others; some of its keywords have been dealt with.
 struct Member {
+  /// Keywords that have been dealt with.
   enum Done : uint32_t { Reference = 1, All = 2, Any = 4, One = 8 };
   uint32_t schema; ///< the number of its value in the tree
   uint32_t done;   ///< of Done
@@ -42,6 +43,7 @@ public:
   attn_status read(uint32_t &start);
 
 private:
+  /// The schema itself.
   JsonValue at(Member member) const { return {&tree, member.schema}; }
   /// R0711 with the place of `value`; returns false.
   bool refuse(JsonValue value, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -15,6 +15,7 @@ struct Frame {
   uint32_t least = 0, most = 0; ///< of a repetition: how often it still has to be done, and may be
   uint32_t flags = 0;
 
+  /// What a frame is.
   enum Flag : uint32_t {
     IsRepetition = 1,
     /// More is allowed, or wanted, than is counted: where the count ends, nothing is known.
@@ -40,6 +41,7 @@ public:
   bool copyFrom(const Frames &other);
 
 private:
+  /// Makes the table larger.
   bool grow();
   Vector<Frame> items; ///< the bottom is not among those that are found
   Vector<uint32_t> slots;
@@ -68,6 +70,7 @@ public:
     IsUnknown = 2, ///< a count that is cut has ended
     HasFailed = 4  ///< memory is lacking, or the places are too many
   };
+  /// A set: its place among all configurations, how many it has, and what of Flag is true.
   struct State {
     uint32_t first, count, flags;
   };
@@ -101,6 +104,7 @@ public:
   Frames frames;
 
 private:
+  /// The state behind a byte that has not been asked for.
   uint32_t makeStep(uint32_t state, unsigned byte);
   /// Begins a set.
   void restart();

@@ -52,7 +52,9 @@ public:
   Vector<int32_t> stops;
 
 private:
+  /// Finds what each token stands for.
   attn_status readBytes(Error &error);
+  /// Makes the nodes; false where memory is lacking.
   bool build();
 
   Vector<char> bytes;
