@@ -48,6 +48,18 @@ void sortRanges(Vector<CharacterRange> &ranges);
 /// Makes of sorted ranges those of all other characters; false where memory is lacking.
 bool invertRanges(Vector<CharacterRange> &ranges);
 
+/// Makes a vector long enough for a place, with zeros, and with room for more; false where memory
+/// is lacking.
+template <typename T> bool cover(Vector<T> &values, size_t place) {
+  if (place < values.size())
+    return true;
+  // Vectors keep their room: asked for again, as much as this is there already.
+  size_t room = 64;
+  while (room <= place)
+    room *= 2;
+  return values.reserve(room) && values.resize(place + 1);
+}
+
 /// The number of an expression.
 using Id = uint32_t;
 

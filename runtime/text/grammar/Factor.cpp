@@ -110,7 +110,7 @@ Id Factoring::factor(Id id) {
     result = self.kind == Expression::Sequence ? all.sequence(parts.data(), parts.size())
                                                : choiceOf(rests.data(), rests.size());
   }
-  if (id >= made.size() && !made.resize(id + 1))
+  if (!cover(made, id))
     return all.never();
   made[id] = result + 1;
   return result;

@@ -65,7 +65,9 @@ const LocalMask *MaskCache::find(const States &from, const Config *configs, size
     if (!localize(from, configs[i], locals[i]))
       return nullptr;
   uint32_t state = states.stateOf(locals.data(), count);
-  if (state >= masks.size() && !masks.resize(state + 1))
+  if (states.isLacking())
+    return nullptr;
+  if (!cover(masks, state))
     return nullptr;
   if (!masks[state]) {
     auto *made = create<LocalMask>();
@@ -73,7 +75,6 @@ const LocalMask *MaskCache::find(const States &from, const Config *configs, size
       dispose(made);
       return nullptr;
     }
-    masks.resize(std::max(masks.size(), states.size()));
     masks[state] = made;
     bytes += 8 * made->words.size() + 4 * (made->behind.size() + made->unknown.size()) + 1200;
   }
@@ -109,7 +110,7 @@ bool MaskCache::make(uint32_t state, LocalMask &mask) {
                                 mask.words.data(), visit))
       return false;
   // By byte: count, place, fill.
-  if (!isGood || !mask.behind.resize(found.size()))
+  if (!isGood || states.isLacking() || !mask.behind.resize(found.size()))
     return false;
   uint32_t counts[257] = {};
   for (uint32_t node : found)

@@ -28,7 +28,7 @@ attn_status TokenMatcher::tooMany(Error &error) const {
 
 attn_status TokenMatcher::begin(Error &error) {
   state = states.begin();
-  return states[state].flags & States::HasFailed ? tooMany(error) : ATTN_OK;
+  return states.isLacking() || (states[state].flags & States::HasFailed) ? tooMany(error) : ATTN_OK;
 }
 
 attn_status TokenMatcher::copyFrom(const TokenMatcher &other, Error &error) {
@@ -39,7 +39,7 @@ attn_status TokenMatcher::copyFrom(const TokenMatcher &other, Error &error) {
     return error.outOfMemory("a text's place in a grammar");
   state = states.take(other.states, other.state);
   keptFrames = other.keptFrames;
-  return states[state].flags & States::HasFailed ? tooMany(error) : ATTN_OK;
+  return states.isLacking() || (states[state].flags & States::HasFailed) ? tooMany(error) : ATTN_OK;
 }
 
 uint32_t TokenMatcher::callOf(uint32_t frame) const {
@@ -135,7 +135,7 @@ attn_status TokenMatcher::mask(uint64_t *words, Error &error) {
   for (size_t i = 0; i < count; ++i)
     groups += i == 0 || callOf(configs[i].frame) != callOf(configs[i - 1].frame);
   if (width <= fewNodes || groups > maxGroups)
-    return walkAll(next, words) ? ATTN_OK : tooMany(error);
+    return walkAll(next, words) && !states.isLacking() ? ATTN_OK : tooMany(error);
   for (size_t begin = 0, end; begin < count; begin = end) {
     uint32_t call = callOf(configs[begin].frame);
     for (end = begin + 1; end < count && callOf(configs[end].frame) == call;)
@@ -143,7 +143,7 @@ attn_status TokenMatcher::mask(uint64_t *words, Error &error) {
     if (!addGroup(call, configs.data() + begin, end - begin, words))
       return tooMany(error);
   }
-  return ATTN_OK;
+  return states.isLacking() ? tooMany(error) : ATTN_OK;
 }
 
 attn_status TokenMatcher::accept(int32_t token, Error &error) {
@@ -156,7 +156,7 @@ attn_status TokenMatcher::accept(int32_t token, Error &error) {
   uint32_t at = stopped || !bytes.size ? States::dead : state;
   for (size_t i = 0; i < bytes.size && at != States::dead; ++i)
     at = states.step(at, static_cast<unsigned char>(bytes.data[i]));
-  if (states[at].flags & States::HasFailed)
+  if (states.isLacking() || (states[at].flags & States::HasFailed))
     return tooMany(error);
   if (at == States::dead)
     return error.set(ATTN_BAD_INPUT, "R0715", "the grammar does not allow the token %d here",

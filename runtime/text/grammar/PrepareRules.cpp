@@ -130,7 +130,7 @@ template <typename Change> Id Preparer::rebuild(Id id, Vector<Id> &made, Change 
   } else {
     result = change(id);
   }
-  if (id >= made.size() && !made.resize(id + 1))
+  if (!cover(made, id))
     return all.never();
   made[id] = result + 1;
   return result;
@@ -150,7 +150,7 @@ bool Preparer::prune() {
 }
 
 bool Preparer::isNullable(Id id) {
-  if (id >= nullable.size() && !nullable.resize(id + 1))
+  if (!cover(nullable, id))
     return false;
   if (nullable[id])
     return nullable[id] == 2;
@@ -172,7 +172,7 @@ bool Preparer::isNullable(Id id) {
 
 Id Preparer::nonEmptyRule(Id id) {
   uint32_t rule = all[id].first;
-  if (rule >= nonEmptyRules.size() && !nonEmptyRules.resize(rule + 1))
+  if (!cover(nonEmptyRules, rule))
     return all.never();
   if (!nonEmptyRules[rule])
     nonEmptyRules[rule] = all.addRule(all.rules[rule].name) + 1;
@@ -206,7 +206,7 @@ Id Preparer::nonEmpty(Id id) {
     }
     result = all.choice(parts.data(), parts.size());
   }
-  if (id >= nonEmptyOf.size() && !nonEmptyOf.resize(id + 1))
+  if (!cover(nonEmptyOf, id))
     return all.never();
   nonEmptyOf[id] = result + 1;
   return result;

@@ -175,7 +175,7 @@ bool SchemaReader::checkValue(JsonValue value, char kind) {
 }
 
 bool SchemaReader::check(JsonValue schema) {
-  if (checked.size() <= schema.number() && !checked.resize(schema.number() + 1))
+  if (!cover(checked, schema.number()))
     return noMemory();
   if (checked[schema.number()] || !schema.isObject())
     return true;

@@ -231,7 +231,7 @@ uint32_t States::intern() {
   if (2 * states.size() + 2 >= slots.size()) {
     Vector<uint32_t> grown;
     if (!grown.resize(std::max(size_t(64), 2 * slots.size())))
-      return dead;
+      return lack();
     slots.swap(grown);
     for (uint32_t i = 0; i < states.size(); ++i) {
       size_t at = hashOfBytes(configsOf(i), states[i].count * sizeof(Config)) & (slots.size() - 1);
@@ -241,7 +241,7 @@ uint32_t States::intern() {
     }
   }
   if (states.empty() && (!states.push({0, 0, 0}) || !steps.resize(256)))
-    return dead;
+    return lack();
   if (waiting.empty() && !flags)
     return dead;
   size_t at = hashOfBytes(waiting.data(), waiting.size() * sizeof(Config)) & (slots.size() - 1);
@@ -253,8 +253,8 @@ uint32_t States::intern() {
   }
   State made = {uint32_t(configs.size()), uint32_t(waiting.size()), flags};
   if (!configs.append(waiting.data(), waiting.size()) || !states.push(made) ||
-      !steps.resize(states.size() * 256))
-    return dead;
+      !cover(steps, states.size() * 256 - 1))
+    return lack();
   slots[at] = uint32_t(states.size());
   return uint32_t(states.size() - 1);
 }

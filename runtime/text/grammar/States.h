@@ -100,6 +100,9 @@ public:
   /// Forgets the frames, too, that this state does not need; false where memory is lacking.
   bool compact(uint32_t &state);
 
+  /// Whether memory has been lacking for a state, which has become `dead`.
+  bool isLacking() const { return hasLacked; }
+
   const Automaton &automaton;
   Frames frames;
 
@@ -118,6 +121,11 @@ private:
   bool call(uint32_t rule, uint32_t next, uint32_t frame);
   /// The number of the set in `waiting`.
   uint32_t intern();
+  /// `dead`, where memory is lacking.
+  uint32_t lack() {
+    hasLacked = true;
+    return dead;
+  }
 
   Vector<State> states;
   Vector<Config> configs;
@@ -125,6 +133,7 @@ private:
   Vector<Config> pending, waiting;
   Vector<uint32_t> met; ///< a table of `pending`, plus 1
   uint32_t flags = 0;
+  bool hasLacked = false;
 };
 
 } // namespace attn::grammar
