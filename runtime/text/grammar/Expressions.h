@@ -60,6 +60,11 @@ template <typename T> bool cover(Vector<T> &values, size_t place) {
   return values.reserve(room) && values.resize(place + 1);
 }
 
+/// Whether a character is one of a string's.
+inline bool isOneOf(char character, const char *characters) {
+  return character && strchr(characters, character);
+}
+
 /// The number of an expression.
 using Id = uint32_t;
 

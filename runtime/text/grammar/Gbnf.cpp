@@ -143,7 +143,7 @@ Id GbnfReader::readRepeated(Id part) {
     uint32_t least = 0, most = 0;
     size_t behind = position;
     skip("#", false);
-    if (atEnd() || !memchr("*+?{", peek(), 4))
+    if (atEnd() || !isOneOf(peek(), "*+?{"))
       position = behind;
     if (take("*"))
       part = to.repeat(part, 0, endless);

@@ -230,7 +230,7 @@ Id LarkReader::readSequence(bool isNested) {
   for (;;) {
     skipBlanks(isNested);
     char c = peek();
-    if (!isGood() || atEnd() || memchr("|)]\n\r", c, 5))
+    if (!isGood() || atEnd() || isOneOf(c, "|)]\n\r"))
       break;
     // The name of an alternative's tree says nothing of its text.
     if (take("->")) {

@@ -111,7 +111,7 @@ void RegexReader::skipBlanks() {
     if (peek() == '#')
       while (!atEnd() && peek() != '\n')
         ++position;
-    else if (memchr(" \t\r\n\f\v", peek(), 6))
+    else if (isOneOf(peek(), " \t\r\n\f\v"))
       ++position;
     else
       return;
@@ -244,7 +244,7 @@ Id RegexReader::readQuantified(Id part) {
   if (isQuantified && !problem.what) {
     take("?"); // the shortest match first: the same texts
     skipBlanks();
-    if (!atEnd() && memchr("*+?{", peek(), 4))
+    if (!atEnd() && isOneOf(peek(), "*+?{"))
       fail("a repetition of a repetition needs brackets");
   }
   return problem.what ? to.never() : to.repeat(part, uint32_t(least), uint32_t(most));

@@ -159,12 +159,16 @@ bool States::followEnd(Config config) {
   const Repetition &repetition = automaton.repetitions[automaton.nodes[config.node].first];
   Frame top = frames[config.frame];
   uint32_t parent = top.parent;
-  if (top.least != endless && top.least > 0 && --top.least == 0 &&
-      (top.flags & Frame::LeastIsCut)) {
-    flags |= IsUnknown;
-    return true;
+  bool isCut = false;
+  if (top.least != endless && top.least > 0) {
+    --top.least;
+    isCut = top.least == 0 && (top.flags & Frame::LeastIsCut);
   }
-  if (top.most != endless && --top.most == 0 && (top.flags & Frame::MostIsCut)) {
+  if (top.most != endless) {
+    --top.most;
+    isCut = isCut || (top.most == 0 && (top.flags & Frame::MostIsCut));
+  }
+  if (isCut) {
     flags |= IsUnknown;
     return true;
   }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Grammars in GBNF and Lark's form with texts that fit them, and texts that do not; and what is said of those that are not read.
 usage: grammars.py PROGRAM FOLDER"""
+import json
 import sys
 
 from driver import GBNF, JSON_OBJECT, JSON_SCHEMA, LARK, REGEX, Driver, write_tokenizer
@@ -131,7 +132,7 @@ WRONG = [
 
 def main():
     program, folder = sys.argv[1:]
-    write_tokenizer(f"{folder}/bytes.json", ["xxxxxxxx", "aaaaaa", '":', '", "', "((", ")(", "))", "true", "{}", "\n  "])
+    write_tokenizer(f"{folder}/bytes.json", ["xxxxxxxx", "aaaaaa", '":', '", "', "((", ")(", "))", "true", "{}", "\n  ", "trues"])
     driver = Driver(program, f"{folder}/bytes.json")
     texts = 0
     for kind, grammar, good, bad in CASES:
@@ -145,6 +146,12 @@ def main():
             walk = driver.walk(seed, 20)
             assert walk is None or driver.fits(walk), (grammar, walk)
         texts += len(good) + len(bad)
+    # What has to come, in the tokenizer's own tokens, as far as these are certain.
+    tokens = {number: token for token, number in json.load(open(f"{folder}/bytes.json"))["model"]["vocab"].items()}
+    for grammar, expected in [('root ::= "truexxxxxxxx((" [a-b]', ["true", *["xx"] * 4, "(("]), ('root ::= "xtrue" [a-s]', ["x"]), ('root ::= "a" | "true"', []),
+                              ('root ::= "true"', [])]:
+        assert driver.make(GBNF, grammar) is None
+        assert [tokens[number] for number in driver.forced()] == expected, (grammar, driver.forced())
     for kind, grammar, expected in WRONG:
         problem = driver.make(kind, grammar)
         assert problem and expected in problem, (grammar, problem)
