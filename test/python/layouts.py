@@ -36,7 +36,7 @@ subprocess.run(["cc", "-std=c11", "-fsyntax-only", f"-I{source}/runtime/include"
 
 # Of a parameter, what ctypes may pass: pointers stand for each other.
 SCALARS = {"int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "size_t": ctypes.c_size_t,
-           "attn_status": ctypes.c_int32, "void": None}
+           "attn_status": ctypes.c_int32, "void": None} | _library.STRUCTS
 
 
 def fits(declared, given):
