@@ -39,6 +39,8 @@ public:
   bool finish();
   /// Whether memory was lacking.
   bool failed() const { return !hasRoom; }
+  /// Whether what comes next is what the model thinks.
+  bool isThinking() const { return mode == Mode::Thought; }
   int64_t calls() const { return callCount; } ///< so far
 
 private:

@@ -95,17 +95,13 @@ bool CompletionRequest::readStreamOptions(size_t place) {
   return readFields(exchange, place, "`stream_options`", fields, 2);
 }
 
-bool CompletionRequest::checkFormat(size_t place) {
-  const Field fields[] = {{"type", Field::Only, nullptr, "\"text\""}};
-  return readFields(exchange, place, "`response_format`", fields, 1);
-}
-
-bool CompletionRequest::checkText(size_t place) {
+bool CompletionRequest::readTextFields(size_t place) {
   size_t format = 0;
   bool hasFormat = false;
   const Field fields[] = {{"format", Field::Place, &format, nullptr, &hasFormat},
                           {"verbosity", Field::Only, nullptr, "\"medium\""}};
-  return readFields(exchange, place, "`text`", fields, 2) && (!hasFormat || checkFormat(format));
+  return readFields(exchange, place, "`text`", fields, 2) &&
+         (!hasFormat || readAnswerForm(exchange, format, /*isFlat=*/true, shape));
 }
 
 bool CompletionRequest::readReasoning(size_t place) {
@@ -121,6 +117,7 @@ bool CompletionRequest::readFieldsOfText() {
   bool hasFormat = false, hasPrompt = false, hasStop = false, hasStreamOptions = false,
        hasLimit = false, hasTools = false, hasChoice = false, hasKwargs = false;
   ToolFields given;
+  Vector<char> gbnf;
   const Field fields[] = {
       {"model", Field::String, &model},
       {isChat ? "messages" : "prompt", Field::Place, &place, nullptr, &hasPrompt},
@@ -145,6 +142,7 @@ bool CompletionRequest::readFieldsOfText() {
       {"presence_penalty", Field::Only, nullptr, "0"},
       {"logit_bias", Field::Only, nullptr, "{}"},
       {"store", Field::Only, nullptr, "false"},
+      {"grammar", Field::String, &gbnf},
       {"response_format", Field::Place, &format, nullptr, &hasFormat},
       {"user", Field::Ignored},
       {"metadata", Field::Ignored},
@@ -168,10 +166,17 @@ bool CompletionRequest::readFieldsOfText() {
     return fail(isChat ? "`messages` is missing" : "`prompt` is missing");
   if (hasLimit && limit == 0)
     return fail("`max_tokens` is 0, expected 1 at least");
+  if (!gbnf.empty()) {
+    if (hasFormat)
+      return fail("a request has a `grammar` or a `response_format`, not both");
+    shape.kind = ATTN_GRAMMAR_GBNF;
+    if (!shape.text.append(gbnf.data(), strlen(gbnf.data())))
+      return exchange.failWithoutMemory();
+  }
   return (isChat ? readMessages(place) : readPrompt(place)) && (!hasStop || readStops(stop)) &&
          (!hasStreamOptions || readStreamOptions(streamOptions)) &&
-         (!hasFormat || checkFormat(format)) && readTools(exchange, given, tools) &&
-         readVariables(kwargs, hasKwargs);
+         (!hasFormat || readAnswerForm(exchange, format, /*isFlat=*/false, shape)) &&
+         readTools(exchange, given, tools) && readVariables(kwargs, hasKwargs);
 }
 
 bool CompletionRequest::readFieldsOfResponse() {
@@ -229,7 +234,7 @@ bool CompletionRequest::readFieldsOfResponse() {
     saidChoice = given.choice;
   if (hasInstructions)
     saidInstructions = instructions;
-  return readInput(input, instructions, hasInstructions) && (!hasText || checkText(text)) &&
+  return readInput(input, instructions, hasInstructions) && (!hasText || readTextFields(text)) &&
          (!hasReasoning || readReasoning(reasoning)) && readTools(exchange, given, tools) &&
          readVariables(0, false);
 }
@@ -299,6 +304,23 @@ bool CompletionRequest::render() {
   return true;
 }
 
+bool CompletionRequest::followForm() {
+  if (shape.kind < 0)
+    return true;
+  if (!tools.empty())
+    return fail("an answer cannot have a form beside `tools`: send `tool_choice` of \"none\"");
+  if (reader && reader->isThinking())
+    return fail("the chat template begins with what the model thinks, which has no form: say in "
+                "`chat_template_kwargs` that it is not to think");
+  char *message = nullptr;
+  attn_status status = followed.begin(files->grammars, exchange.target->model,
+                                      exchange.target->entry, files->tokenizer, shape, &message);
+  if (status)
+    exchange.fail(status, message);
+  attn_message_free(message);
+  return !status;
+}
+
 /// Numbers of requests since the start.
 static std::atomic<int64_t> requests{0};
 
@@ -309,7 +331,7 @@ void CompletionRequest::read() {
   if (!exchange.target)
     return;
   files = static_cast<TextService *>(exchange.texts)->of(exchange.target->model);
-  if (isOfTurns() && !render())
+  if ((isOfTurns() && !render()) || !followForm())
     return;
   number = ++requests;
   created = time(nullptr);

@@ -66,6 +66,7 @@ attn_status CompletionRequest::open(attn_context *context, attn_text *&text, cha
   options.stops = stopTexts.data();
   options.shownCount = int32_t(shown.size());
   options.shown = shown.data();
+  options.matcher = followed.matcher();
   options.user = this;
   options.onText = [](void *self, const char *piece, size_t size) {
     return int32_t(static_cast<CompletionRequest *>(self)->take(piece, size));

@@ -28,7 +28,8 @@ struct Completion {
 
   Exchange &exchange;
   CompletionForm form;
-  const TextModel *files = nullptr;
+  TextModel *files = nullptr;
+  AnswerForm shape;    ///< that is asked for
   Vector<char> effort; ///< of what a model thinks
   attn_text_options options = {};
   attn_text_result result = {};
@@ -84,14 +85,15 @@ private:
   bool readStops(size_t place);
   bool addStop(size_t place);           ///< one of them
   bool readStreamOptions(size_t place); ///< what a stream ends with
-  /// In which form the answer is asked for.
-  bool checkFormat(size_t place);
-  bool checkText(size_t place);     ///< the same of /v1/responses
+  /// In which form the answer of /v1/responses is asked for.
+  bool readTextFields(size_t place);
   bool readReasoning(size_t place); ///< how much a model is to think
   /// What a template is given further: `kwargs`, an object, and the effort.
   bool readVariables(size_t kwargs, bool hasKwargs);
   /// Makes the prompt of the turns.
   bool render();
+  /// Begins to follow the form that is asked for.
+  bool followForm();
 
   // Computing, in Completions.cpp.
   /// Makes a text, and the options of how it goes on.
@@ -112,6 +114,7 @@ private:
 
   Turns turns{exchange};
   ToolList tools;
+  FollowedForm followed;
   AnswerReader *reader = nullptr; ///< null where text is handed over as it is
   Vector<char> model, prompt, variables, stopBytes;
   Vector<int32_t> promptTokens;

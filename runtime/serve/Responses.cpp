@@ -66,10 +66,13 @@ void ResponseWriter::appendResponse(const char *status, Text &out) const {
   out.append("], \"parallel_tool_calls\": %s, \"previous_response_id\": null, \"store\": false, "
              "\"background\": false, \"truncation\": \"disabled\", \"temperature\": %.9g, "
              "\"top_p\": %.9g, \"max_output_tokens\": %lld, \"text\": {\"format\": {\"type\": "
-             "\"text\"}}, \"reasoning\": {\"effort\": ",
+             "\"%s\"}}, \"reasoning\": {\"effort\": ",
              of.isParallel ? "true" : "false", double(of.options.numbers.sampling.temperature),
              double(of.options.numbers.sampling.topP),
-             static_cast<long long>(of.options.numbers.limit));
+             static_cast<long long>(of.options.numbers.limit),
+             of.shape.kind == ATTN_GRAMMAR_JSON_SCHEMA   ? "json_schema"
+             : of.shape.kind == ATTN_GRAMMAR_JSON_OBJECT ? "json_object"
+                                                         : "text");
   if (of.effort.empty())
     out.append("null");
   else

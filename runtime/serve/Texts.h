@@ -10,6 +10,7 @@
 #include "serve/Exchange.h"
 #include "serve/Serve.h"
 #include "serve/SharedSteps.h"
+#include "serve/Structure.h"
 
 namespace attn {
 
@@ -23,6 +24,7 @@ struct TextModel {
   const ThoughtMarks *thoughts = nullptr; ///< null: there are none
   Labels labels;
   SharedSteps steps; ///< of requests that go on from texts
+  Grammars grammars; ///< that their answers follow
   /// Whether the chat template holds a word.
   bool knows(const char *word) const;
   ~TextModel() {

@@ -4,12 +4,16 @@
 // make.
 #include "session/TextSession.h"
 #include "base/Clock.h"
+#include <cmath>
 
 using namespace attn;
 
 TextSession::~TextSession() { attn_tokens_free(&tokens); }
 
-TextSession::Call::~Call() { attn_decoding_destroy(decoding); }
+TextSession::Call::~Call() {
+  attn_decoding_destroy(decoding);
+  attn_message_free(maskMessage);
+}
 
 attn_status TextSession::check(Error &error) const {
   if (!entry.unfold)
@@ -193,9 +197,13 @@ bool TextSession::take(int32_t token) {
   const char *piece = "";
   char *message = nullptr;
   size_t size = 0;
+  if (call->maskStatus)
+    return false;
   ++call->result.written;
   attn_status status =
       call->chosen.push(token) ? ATTN_OK : call->error.outOfMemory("the tokens of a text");
+  if (!status && call->options.matcher)
+    status = attn_matcher_accept(call->options.matcher, token, &message);
   if (!status && !call->leavesOut(tokenizer, token))
     status = attn_decoding_add(call->decoding, token, &piece, &size, &message);
   if (status) {
@@ -205,6 +213,29 @@ bool TextSession::take(int32_t token) {
     return false;
   }
   return show(piece, size);
+}
+
+void TextSession::changeScores(float *scores, int64_t vocabulary) {
+  const attn_generation &numbers = call->options.numbers;
+  if (numbers.onScores)
+    numbers.onScores(numbers.user, scores, 1, vocabulary);
+  if (!call->options.matcher || call->maskStatus)
+    return;
+  int64_t known = attn_tokenizer_size(&tokenizer),
+          words = (known > vocabulary ? known : vocabulary) / 64 + 1;
+  call->maskStatus = call->allowed.resize(size_t(words))
+                         ? attn_matcher_mask(call->options.matcher, call->allowed.data(), words,
+                                             &call->maskMessage)
+                         : ATTN_OUT_OF_MEMORY;
+  if (call->maskStatus)
+    return;
+  for (int64_t token = 0; token < vocabulary; ++token)
+    if (!(call->allowed[size_t(token / 64)] >> (token % 64) & 1))
+      scores[token] = -INFINITY;
+}
+
+void TextSession::onScores(void *user, float *scores, int64_t, int64_t vocabulary) {
+  static_cast<TextSession *>(user)->changeScores(scores, vocabulary);
 }
 
 int32_t TextSession::onTokens(void *user, const int32_t *tokens, int64_t) {
@@ -378,6 +409,8 @@ attn_status TextSession::generate(const attn_text_options &options, attn_text_re
   attn_generation numbers = options.numbers;
   bool isStreamed = numbers.beams <= 1;
   numbers.onTokens = isStreamed ? onTokens : nullptr, numbers.user = this;
+  if (numbers.onScores || options.matcher)
+    numbers.onScores = onScores;
   result = {};
   result.ending = ATTN_TEXT_ENDED_BY_LIMIT;
   if (attn_status status = pictures.see(error))
@@ -397,6 +430,9 @@ attn_status TextSession::generate(const attn_text_options &options, attn_text_re
   if (status)
     return status;
   status = isShared ? runShared(numbers, error) : run(numbers, result.kept, error);
+  if (status == ATTN_OK && own.maskStatus)
+    status = own.maskMessage ? error.take(own.maskStatus, own.maskMessage)
+                             : error.outOfMemory("a mask of tokens");
   if (status == ATTN_OK && !isStreamed)
     takeAll();
   if (status == ATTN_OK)

@@ -4,6 +4,7 @@
 // as they are chosen.
 #pragma once
 
+#include "attn/grammar.h"
 #include "attn/schedule.h"
 #include "run/Generation.h"
 #include "session/Pictures.h"
@@ -72,6 +73,9 @@ private:
   bool take(int32_t token);
   /// Takes a piece of text, and hands over what may be shown; false where that is enough, or wrong.
   bool show(const char *piece, size_t size);
+  /// Lets the caller change scores, then leaves those of tokens that the grammar allows.
+  void changeScores(float *scores, int64_t vocabulary);
+  static void onScores(void *user, float *scores, int64_t rows, int64_t vocabulary);
   static int32_t onTokens(void *user, const int32_t *tokens, int64_t rows);
 
   attn_context &context;
@@ -99,7 +103,10 @@ private:
     /// Whether a token is special, and no part of the text.
     bool leavesOut(const attn_tokenizer &tokenizer, int32_t token) const;
     Vector<int32_t> chosen;
-    double begin = 0; ///< seconds of a clock
+    double begin = 0;                 ///< seconds of a clock
+    Vector<uint64_t> allowed;         ///< tokens, by the grammar
+    attn_status maskStatus = ATTN_OK; ///< of an error of the grammar
+    char *maskMessage = nullptr;
   };
   Call *call = nullptr;
 };

@@ -181,7 +181,7 @@ ATTN_API void attn_text_destroy(attn_text *text);
 
 /* How a text goes on. Start from attn_text_options_default. */
 typedef struct {
-  attn_generation numbers; /* its callback is not looked at */
+  attn_generation numbers; /* onTokens is not looked at */
   /* Texts before which the written one ends, wherever tokens begin: `stopCount` strings. */
   int32_t stopCount;
   const char *const *stops;
@@ -201,6 +201,9 @@ typedef struct {
    * token has no effect. */
   int32_t shownCount;
   const char *const *shown;
+  /* Where it is not NULL: the text follows a grammar (attn/grammar.h) from where the matcher is,
+   * which takes its tokens. The vocabulary's stops are those of the numbers. Not with beams. */
+  struct attn_matcher *matcher;
 } attn_text_options;
 
 /* The numbers of the spec, no stops, special tokens added. Errors as attn_generation_default. */

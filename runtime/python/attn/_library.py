@@ -75,7 +75,8 @@ class Tokens(Structure):
 
 class TextOptions(Structure):
     _fields_ = [("numbers", Generation), ("stopCount", c_int32), ("stops", POINTER(c_char_p)), ("flags", c_int32),
-                ("truncates", c_int32), ("onText", OnText), ("user", c_void_p), ("shownCount", c_int32), ("shown", POINTER(c_char_p))]
+                ("truncates", c_int32), ("onText", OnText), ("user", c_void_p), ("shownCount", c_int32), ("shown", POINTER(c_char_p)),
+                ("matcher", c_void_p)]
 
 
 class TextResult(Structure):

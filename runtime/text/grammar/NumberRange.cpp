@@ -69,10 +69,12 @@ private:
 Id RangeMaker::sameLength(const char *least, const char *most, size_t count) {
   if (count == 0)
     return to.empty();
+  static const char zero[] = "0000000000000000000", nine[] = "9999999999999999999";
+  if (memcmp(least, zero, count) == 0 && memcmp(most, nine, count) == 0)
+    return free(count);
   int low = *least - '0', high = *most - '0';
   if (low == high)
     return to.sequence(range(low, low), sameLength(least + 1, most + 1, count - 1));
-  static const char zero[] = "0000000000000000000", nine[] = "9999999999999999999";
   return to.choice({to.sequence(range(low, low), sameLength(least + 1, nine, count - 1)),
                     to.sequence(range(low + 1, high - 1), free(count - 1)),
                     to.sequence(range(high, high), sameLength(zero, most + 1, count - 1))});

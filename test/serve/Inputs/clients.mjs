@@ -88,6 +88,34 @@ async function responses() {
   console.log("openai: responses, their events and items");
 }
 
+async function structures() {
+  // Of all that the schema allows, the model takes what stands first in its vocabulary.
+  const { zodResponseFormat, zodTextFormat } = await load("openai/helpers/zod");
+  const { z } = await load("zod");
+  const shape = z.object({ place: z.enum(["Ulm", "Bonn"]), days: z.number().int(), sure: z.boolean(), more: z.array(z.object({ name: z.string().max(3) })).min(2).max(2) });
+  const parsed = await client.chat.completions.parse({ model, messages: user("Hi"), response_format: zodResponseFormat(shape, "weather") });
+  const { message, finish_reason } = parsed.choices[0];
+  assert.deepEqual([shape.parse(message.parsed).more.length, finish_reason], [2, "stop"]);
+  const response = await client.responses.parse({ model, input: "Hi", text: { format: zodTextFormat(shape, "weather") } });
+  assert.deepEqual(response.output_parsed, message.parsed);
+  assert.equal(response.text.format.type, "json_schema");
+  for (let seed = 0; seed < 4; ++seed) {
+    const drawn = await client.chat.completions.create({ model, messages: user("Hi"), temperature: 3, seed, response_format: zodResponseFormat(shape, "weather") });
+    shape.parse(JSON.parse(drawn.choices[0].message.content));
+  }
+  let text = "";
+  for await (const chunk of await client.chat.completions.create({ model, messages: user("Hi"), stream: true, response_format: zodResponseFormat(shape, "weather") }))
+    text += chunk.choices[0]?.delta?.content ?? "";
+  assert.equal(text, message.content);
+  const object = await client.chat.completions.create({ model, messages: user("Hi"), max_tokens: 5, response_format: { type: "json_object" } });
+  assert.ok(object.choices[0].message.content.startsWith("{"));
+  const gbnf = await client.completions.create({ model, prompt: "Hi", grammar: 'root ::= "rain" | "sun"' });
+  assert.ok(["rain", "sun"].includes(gbnf.choices[0].text));
+  const choice = await Promise.all(["rain", "snow", "sun", "hail"].map((word) => client.completions.create({ model, prompt: "Hi", grammar: `root ::= "${word}"` })));
+  assert.deepEqual(choice.map((one) => one.choices[0].text), ["rain", "snow", "sun", "hail"]);
+  console.log("openai: answers that follow schemas and grammars");
+}
+
 async function mistakes() {
   const wrong = async (status, words, request) => {
     const error = await request.then(() => null, (error) => error);
@@ -105,6 +133,12 @@ async function mistakes() {
   await wrong(400, "takes no pictures", chat({ messages: user([{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }]) }));
   await wrong(400, "expected data:image/png", chat({ messages: user([{ type: "image_url", image_url: { url: "https://example.org/a.png" } }]) }));
   await wrong(400, "are no JSON object", chat({ messages: [{ role: "assistant", tool_calls: [{ id: "1", type: "function", function: { name: "a", arguments: "{" } }] }] }));
+  const schema = (given) => ({ response_format: { type: "json_schema", json_schema: { name: "a", schema: given } } });
+  await wrong(400, "/properties/a/uniqueItems", chat(schema({ type: "object", properties: { a: { type: "array", uniqueItems: true } } })));
+  await wrong(400, "beside `tools`", chat({ tools, ...schema({ type: "object" }) }));
+  await wrong(400, "has no `json_schema`", chat({ response_format: { type: "json_schema" } }));
+  await wrong(400, "is of type `xml`", chat({ response_format: { type: "xml" } }));
+  await wrong(400, "grammar:1:11: expected `)`", client.completions.create({ model, prompt: "Hi", grammar: "root ::= (" }));
   await wrong(404, "there is no model `other`", chat({ model: "other" }));
   await wrong(400, "`previous_response_id`", client.responses.create({ model, input: "Hi", previous_response_id: "resp_1" }));
   await wrong(400, "`store` may only be false", client.responses.create({ model, input: "Hi", store: true }));
@@ -159,5 +193,5 @@ async function sdk() {
   console.log("ai: tools in steps, streams, vectors");
 }
 
-for (const part of [chats, callTools, responses, mistakes, cancels, agents, sdk]) await part();
+for (const part of [chats, callTools, responses, structures, mistakes, cancels, agents, sdk]) await part();
 process.exit(0);

@@ -58,6 +58,7 @@ model Scripted {
   }
   entry prefill = forward last N
   entry decode = forward[N: 1] last N
+  entry serve = forward by B last N
   entry tell = unfold(prefill, decode, limit = 400, temperature = 0, stop = %d)
   entry embed(ids: i32[B, S]) -> embedding: [B, V] = mean(S, table(ids))
 }

@@ -261,7 +261,7 @@ def completions():
         ({"prompt": "a", "stream": "yes"}, 400, "`stream` is not true or false"),
         ({"prompt": "a", "stream": True, "stream_options": {"usage": True}}, 400, "`stream_options` has no field `usage`"),
         ({"prompt": "a", "stream": True, "min_p": -2}, 400, "expected 0 to 1"),
-        ({"prompt": "a", "response_format": {"type": "json_object"}}, 400, "`type` may only be \"text\" here"),
+        ({"prompt": "a", "response_format": {"type": "xml"}}, 400, "a format is of type `xml`, expected `text`"),
         ({"prompt": "a", "logit_bias": {"3": 1}}, 400, "`logit_bias` may only be {} here"),
         ({"prompt": "a " * 5000}, 400, "tokens"),
     ]:

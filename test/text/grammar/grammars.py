@@ -64,6 +64,9 @@ value: "yes"i | "a".."f" | /x\/[0-9]{2}/ | ["(" value ")"]
     (JSON_SCHEMA, '{"prefixItems": [{"type": "null"}, {"type": "integer"}], "items": {"type": "boolean"}, "type": "array", "maxItems": 3}',
      ["[]", "[null]", "[null,1]", "[null, 1, true]"], ["[1]", "[null,1,1]", "[null,1,true,true]"]),
     (JSON_SCHEMA, '{"exclusiveMinimum": -0.5, "maximum": 100.25, "type": "number"}', ["0", "-0.4", "-0.49999", "100.25", "100.250", "99.9", "7"], ["-0.5", "100.251", "101", "-1", "1."]),
+    # What zod says of each whole number.
+    (JSON_SCHEMA, '{"type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991}', ["0", "-1", "9007199254740991", "-9007199254740991", "8999999999999999"],
+     ["9007199254740992", "-9007199254740992", "9100000000000000", "10000000000000000"]),
     (JSON_SCHEMA, '{"type": "integer", "minimum": -12, "exclusiveMaximum": 1050}', ["-12", "0", "1049", "-1", "999"], ["-13", "1050", "01", "-0", "2000"]),
     (JSON_SCHEMA, '{"$defs": {"a~b": {"type": "null"}, "x": {"$anchor": "here", "type": "boolean"}}, "anyOf": [{"$ref": "#/$defs/a~0b"}, {"$ref": "#here"}]}', ["null", "true"], ["1"]),
     (JSON_SCHEMA, '{"format": "date", "type": "string"}', ['"2024-02-29"', '"1999-12-31"', '"2000-02-29"'], ['"2023-02-29"', '"1900-02-29"', '"2024-04-31"', '"2024-1-1"']),
