@@ -19,12 +19,9 @@ int64_t attn_scheduler::usedBytes() const {
   return used;
 }
 
-attn_scheduler::Sequence *attn_scheduler::leastUrgent() const {
-  Sequence *least = nullptr;
-  for (Sequence *sequence : running)
-    if (!least || least->isBefore(*sequence))
-      least = sequence;
-  return least;
+bool attn_scheduler::hasRowFor(const Sequence &sequence) const {
+  return int64_t(running.size()) < options.mostRows ||
+         leastUrgent()->request.priority < sequence.request.priority;
 }
 
 void attn_scheduler::preempt(Sequence *sequence) {
@@ -35,7 +32,7 @@ void attn_scheduler::preempt(Sequence *sequence) {
   sequence->held = nullptr;
   sequence->adds = 0;
   wasFull = true;
-  wait(sequence);
+  insert(waiting, sequence);
 }
 
 bool attn_scheduler::makeRoom(int64_t bytes, const Sequence &sequence) {
@@ -123,6 +120,8 @@ void attn_scheduler::admit() {
   // Whoever has lost a row would lose it again.
   for (size_t i = 0; i < waiting.size() && (!wasFull || running.empty());) {
     Sequence *sequence = waiting[i];
+    if (!hasRowFor(*sequence))
+      return;
     if (isReadByAnother(*sequence)) {
       ++i;
       continue;
@@ -131,6 +130,6 @@ void attn_scheduler::admit() {
     if (!running.reserve(rows) || !batch.reserve(rows) || !admit(*sequence))
       return;
     remove(waiting, sequence);
-    running.push(sequence);
+    insert(running, sequence);
   }
 }

@@ -172,14 +172,6 @@ attn_schedule_counts attn_scheduler::counts() const {
 
 //===-- the thread that runs steps ----------------------------------------------------------===//
 
-void attn_scheduler::wait(Sequence *sequence) {
-  waiting.push(sequence); // there is room for all that run besides
-  for (size_t i = waiting.size() - 1; i > 0 && waiting[i]->isBefore(*waiting[i - 1]); --i) {
-    waiting[i] = waiting[i - 1];
-    waiting[i - 1] = sequence;
-  }
-}
-
 void attn_scheduler::takeNew() {
   Vector<Sequence *> added, ended;
   pthread_mutex_lock(&lock);
@@ -197,10 +189,11 @@ void attn_scheduler::takeNew() {
   pthread_mutex_unlock(&lock);
   for (Sequence *sequence : ended)
     end(sequence, ATTN_REQUEST_ENDED_BY_CALLER);
+  // Those that run may have to wait again.
   bool hasRoom = waiting.reserve(waiting.size() + running.size() + added.size());
   for (Sequence *sequence : added)
     if (hasRoom)
-      wait(sequence);
+      insert(waiting, sequence);
     else
       end(sequence, ATTN_REQUEST_ENDED_BY_LIMIT, ATTN_OUT_OF_MEMORY,
           "error[R0401]: no memory for a request");

@@ -61,6 +61,15 @@ struct ScheduledEntry {
   int64_t rowBytes(int64_t length) const;
 };
 
+/// Puts a sequence into a list by its urgency; there is room for it.
+inline void insert(Vector<Sequence *> &list, Sequence *sequence) {
+  list.push(sequence);
+  for (size_t i = list.size() - 1; i > 0 && sequence->isBefore(*list[i - 1]); --i) {
+    list[i] = list[i - 1];
+    list[i - 1] = sequence;
+  }
+}
+
 /// Takes a sequence out of a list, the order of which stays.
 inline void remove(Vector<Sequence *> &list, const Sequence *sequence) {
   size_t left = 0;
@@ -100,9 +109,6 @@ private:
                            attn::Error &error) const;
   /// Takes what was submitted to those that wait, and ends what was cancelled.
   void takeNew();
-  /// Puts a sequence among those that wait, in order.
-  void wait(Sequence *sequence);
-
   // Which sequences have rows (Admission.cpp).
   /// Gives rows to those that wait, as far as there is room.
   void admit();
@@ -119,7 +125,9 @@ private:
   /// Takes a sequence's row away: it waits again, and is read again.
   void preempt(Sequence *sequence);
   /// The least urgent one that runs; null where none does.
-  Sequence *leastUrgent() const;
+  Sequence *leastUrgent() const { return running.empty() ? nullptr : running[running.size() - 1]; }
+  /// Whether there is a row for a sequence, or one that it may take.
+  bool hasRowFor(const Sequence &sequence) const;
 
   // A step (Step.cpp).
   /// How many positions each sequence adds: one where a token was chosen, or a piece of a prompt.
@@ -147,7 +155,7 @@ private:
   attn_schedule_options options;
   int64_t capacity; ///< positions of a row, within the memory that there is
   // Of the thread that runs steps.
-  attn::Vector<Sequence *> waiting, running; ///< in order of urgency; of their rows
+  attn::Vector<Sequence *> waiting, running; ///< in order of urgency
   attn::Vector<Sequence *> batch;            ///< of the step, in the order of its rows
   attn::KeptRows kept;
   bool wasFull = false; ///< a row was taken away, and none has ended since
