@@ -67,4 +67,7 @@ link test/serve/Inputs/encoder.attn "$1" && /usr/bin/python3 test/serve/Inputs/b
 rm -rf "$build/texts" && mkdir "$build/texts"
 link examples/story/story.attn "$1" &&
   /usr/bin/python3 test/serve/Inputs/texts.py "$build/texts" examples/story "$build/model/program" || failed=1
+/usr/bin/python3 test/serve/Inputs/shared.py "$build/texts" examples/story
+link "$build/texts/shared.attn" "$1" &&
+  /usr/bin/python3 test/serve/Inputs/shared.py "$build/texts" examples/story 8 "$build/model/program" || failed=1
 exit $failed

@@ -199,6 +199,10 @@ bool TextSession::take(int32_t token) {
   size_t size = 0;
   if (call->maskStatus)
     return false;
+  if (call->isWhole) { // by a grammar whose vocabulary has no stop
+    call->result.ending = ATTN_TEXT_ENDED_BY_TOKEN;
+    return false;
+  }
   ++call->result.written;
   attn_status status =
       call->chosen.push(token) ? ATTN_OK : call->error.outOfMemory("the tokens of a text");
@@ -227,7 +231,11 @@ void TextSession::changeScores(float *scores, int64_t vocabulary) {
                          ? attn_matcher_mask(call->options.matcher, call->allowed.data(), words,
                                              &call->maskMessage)
                          : ATTN_OUT_OF_MEMORY;
-  if (call->maskStatus)
+  uint64_t any = 0;
+  for (uint64_t word : call->allowed)
+    any |= word;
+  call->isWhole = any == 0 && attn_matcher_is_complete(call->options.matcher);
+  if (call->maskStatus || call->isWhole)
     return;
   for (int64_t token = 0; token < vocabulary; ++token)
     if (!(call->allowed[size_t(token / 64)] >> (token % 64) & 1))
@@ -346,7 +354,7 @@ attn_status TextSession::runShared(const attn_generation &numbers, Error &error)
   waiter.wait();
   attn_text_result &result = call->result;
   result.kept = waiter.result.kept, result.read = tokens.count - waiter.result.kept;
-  bool isStopped = result.ending == ATTN_TEXT_ENDED_BY_STOP;
+  bool isStopped = result.ending == ATTN_TEXT_ENDED_BY_STOP || call->isWhole;
   if (!isStopped && waiter.result.ending != ATTN_REQUEST_ENDED_BY_LIMIT)
     result.ending = waiter.result.ending;
   return error.status;

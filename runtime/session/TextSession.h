@@ -104,6 +104,7 @@ private:
     bool leavesOut(const attn_tokenizer &tokenizer, int32_t token) const;
     Vector<int32_t> chosen;
     double begin = 0;                 ///< seconds of a clock
+    bool isWhole = false;             ///< whether nothing may follow, by the grammar
     Vector<uint64_t> allowed;         ///< tokens, by the grammar
     attn_status maskStatus = ATTN_OK; ///< of an error of the grammar
     char *maskMessage = nullptr;
