@@ -2,12 +2,12 @@
 """Many users whose requests share steps: each asks for a number of its own, which a grammar makes the answer; some go away in the middle.
 
 usage: shared.py FOLDER STORY REQUESTS [PROGRAM], which is made where it is not given, as `shared.py FOLDER STORY` makes its spec"""
+import concurrent.futures
 import json
 import random
 import socket
 import subprocess
 import sys
-import threading
 import urllib.request
 
 from server import Server
@@ -51,11 +51,8 @@ def use(user):
                 gone.append(connection.recv(100))
 
 
-users = [threading.Thread(target=use, args=(user,)) for user in range(12)]
-for user in users:
-    user.start()
-for user in users:
-    user.join()
+with concurrent.futures.ThreadPoolExecutor(12) as users:
+    list(users.map(use, range(12)))  # raises what a user has met
 assert not wrong and all(part.startswith(b"HTTP/1.1 200") for part in gone), (wrong, gone)
 # The same texts as one by one.
 for body, text in texts.items():
