@@ -89,6 +89,29 @@ bool CompletionRequest::readPrompt(size_t place) {
   return forEachElement(exchange, place, take, this) && (prompts > 0 || fail("`prompt` is empty"));
 }
 
+bool CompletionRequest::readBiases(size_t place) {
+  JsonReader reading(exchange.body.data() + place, exchange.bodySize - place);
+  if (reading.peek() != '{')
+    return fail("`logit_bias` is no JSON object: expected {\"TOKEN\": NUMBER}");
+  Vector<char> key;
+  for (reading.enterObject(); reading.nextKey(key);) {
+    char *end = nullptr;
+    long long token = strtoll(key.data(), &end, 10);
+    bool isToken = end != key.data() && !*end && token >= 0 && token <= INT32_MAX;
+    const char *number = exchange.body.data() + place + (reading.peek(), reading.position);
+    double value = reading.skipNumber() ? strtod(number, nullptr) : NAN;
+    if (!isToken || !(value >= -100 && value <= 100))
+      return exchange.fail(400,
+                           "`logit_bias` says \"%.40s\", expected the id of a token and a number "
+                           "from -100 to 100",
+                           key.data()),
+             false;
+    if (!biases.push({int32_t(token), float(value)}))
+      return exchange.failWithoutMemory();
+  }
+  return true;
+}
+
 bool CompletionRequest::readStreamOptions(size_t place) {
   const Field fields[] = {{"include_usage", Field::Truth, &wantsUsage},
                           {"include_obfuscation", Field::Ignored}};
@@ -113,9 +136,9 @@ bool CompletionRequest::readReasoning(size_t place) {
 
 bool CompletionRequest::readFieldsOfText() {
   bool isChat = form == CompletionForm::Chat;
-  size_t place = 0, stop = 0, streamOptions = 0, format = 0, kwargs = 0;
+  size_t place = 0, stop = 0, streamOptions = 0, format = 0, kwargs = 0, bias = 0;
   bool hasFormat = false, hasPrompt = false, hasStop = false, hasStreamOptions = false,
-       hasLimit = false, hasTools = false, hasChoice = false, hasKwargs = false;
+       hasLimit = false, hasTools = false, hasChoice = false, hasKwargs = false, hasBias = false;
   ToolFields given;
   Vector<char> gbnf;
   const Field fields[] = {
@@ -140,7 +163,7 @@ bool CompletionRequest::readFieldsOfText() {
       {"suffix", Field::Only, nullptr, "\"\""},
       {"frequency_penalty", Field::Only, nullptr, "0"},
       {"presence_penalty", Field::Only, nullptr, "0"},
-      {"logit_bias", Field::Only, nullptr, "{}"},
+      {"logit_bias", Field::Place, &bias, nullptr, &hasBias},
       {"store", Field::Only, nullptr, "false"},
       {"grammar", Field::String, &gbnf},
       {"response_format", Field::Place, &format, nullptr, &hasFormat},
@@ -175,6 +198,7 @@ bool CompletionRequest::readFieldsOfText() {
   }
   return (isChat ? readMessages(place) : readPrompt(place)) && (!hasStop || readStops(stop)) &&
          (!hasStreamOptions || readStreamOptions(streamOptions)) &&
+         (!hasBias || readBiases(bias)) &&
          (!hasFormat || readAnswerForm(exchange, format, /*isFlat=*/false, shape)) &&
          readTools(exchange, given, tools) && readVariables(kwargs, hasKwargs);
 }

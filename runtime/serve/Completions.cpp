@@ -67,6 +67,8 @@ attn_status CompletionRequest::open(attn_context *context, attn_text *&text, cha
   options.shownCount = int32_t(shown.size());
   options.shown = shown.data();
   options.matcher = followed.matcher();
+  if (!biases.empty())
+    options.numbers.onScores = addBiases, options.numbers.user = this;
   options.user = this;
   options.onText = [](void *self, const char *piece, size_t size) {
     return int32_t(static_cast<CompletionRequest *>(self)->take(piece, size));
@@ -111,6 +113,12 @@ attn_status CompletionRequest::compute(attn_context *context, char **message) {
   exchange.text.written = result.written;
   attn_text_destroy(text);
   return status;
+}
+
+void CompletionRequest::addBiases(void *request, float *scores, int64_t, int64_t vocabulary) {
+  for (const Bias &bias : static_cast<CompletionRequest *>(request)->biases)
+    if (bias.token < vocabulary)
+      scores[bias.token] += bias.value;
 }
 
 void CompletionRequest::measure() {

@@ -83,7 +83,9 @@ private:
   bool readInput(size_t place, size_t instructions, bool hasInstructions); ///< the latter
   /// Texts that end what is written.
   bool readStops(size_t place);
-  bool addStop(size_t place);           ///< one of them
+  bool addStop(size_t place); ///< one of them
+  /// What is added to scores of tokens.
+  bool readBiases(size_t place);
   bool readStreamOptions(size_t place); ///< what a stream ends with
   /// In which form the answer of /v1/responses is asked for.
   bool readTextFields(size_t place);
@@ -108,6 +110,8 @@ private:
   bool takePart(const AnswerPart &part);                       ///< the same
   /// Keeps a part; null without memory. `isNew` becomes whether it begins an item.
   WrittenItem *keep(const AnswerPart &part, bool &isNew);
+  /// Adds the biases; called by one thread at a time.
+  static void addBiases(void *request, float *scores, int64_t rows, int64_t vocabulary);
   /// Notes when a piece came.
   void measure();
   bool send(const Text &events); ///< to the client; false where it has gone
@@ -118,6 +122,12 @@ private:
   AnswerReader *reader = nullptr; ///< null where text is handed over as it is
   Vector<char> model, prompt, variables, stopBytes;
   Vector<int32_t> promptTokens;
+  /// What is added to the score of a token.
+  struct Bias {
+    int32_t token;
+    float value;
+  };
+  Vector<Bias> biases;
   Vector<size_t> stops; ///< in `stopBytes`
   Vector<const char *> stopTexts, shown;
   double temperature = NAN, topP = NAN, minP = NAN, repetition = NAN; ///< NAN: as the spec says

@@ -113,6 +113,10 @@ async function structures() {
   assert.ok(["rain", "sun"].includes(gbnf.choices[0].text));
   const choice = await Promise.all(["rain", "snow", "sun", "hail"].map((word) => client.completions.create({ model, prompt: "Hi", grammar: `root ::= "${word}"` })));
   assert.deepEqual(choice.map((one) => one.choices[0].text), ["rain", "snow", "sun", "hail"]);
+  // A bias on a token.
+  const { tokens } = await (await fetch(url + "/tokenize", { method: "POST", body: JSON.stringify({ content: "?" }) })).json();
+  const biased = await client.completions.create({ model, prompt: "Hi", max_tokens: 3, logit_bias: { [tokens[0]]: 100 } });
+  assert.equal(biased.choices[0].text, "???");
   console.log("openai: answers that follow schemas and grammars");
 }
 
@@ -137,6 +141,8 @@ async function mistakes() {
   await wrong(400, "/properties/a/uniqueItems", chat(schema({ type: "object", properties: { a: { type: "array", uniqueItems: true } } })));
   await wrong(400, "beside `tools`", chat({ tools, ...schema({ type: "object" }) }));
   await wrong(400, "has no `json_schema`", chat({ response_format: { type: "json_schema" } }));
+  await wrong(400, '`logit_bias` says "a"', chat({ logit_bias: { a: 1 } }));
+  await wrong(400, '`logit_bias` says "1"', chat({ logit_bias: { 1: 101 } }));
   await wrong(400, "is of type `xml`", chat({ response_format: { type: "xml" } }));
   await wrong(400, "grammar:1:11: expected `)`", client.completions.create({ model, prompt: "Hi", grammar: "root ::= (" }));
   await wrong(404, "there is no model `other`", chat({ model: "other" }));

@@ -262,7 +262,7 @@ def completions():
         ({"prompt": "a", "stream": True, "stream_options": {"usage": True}}, 400, "`stream_options` has no field `usage`"),
         ({"prompt": "a", "stream": True, "min_p": -2}, 400, "expected 0 to 1"),
         ({"prompt": "a", "response_format": {"type": "xml"}}, 400, "a format is of type `xml`, expected `text`"),
-        ({"prompt": "a", "logit_bias": {"3": 1}}, 400, "`logit_bias` may only be {} here"),
+        ({"prompt": "a", "logit_bias": {"x": 1}}, 400, "`logit_bias` says \"x\", expected the id of a token"),
         ({"prompt": "a " * 5000}, 400, "tokens"),
     ]:
         status, answer = post(server, "/v1/completions", request)
