@@ -25,9 +25,97 @@ void AnswerWriter::appendUsage(Text &out) const {
              static_cast<long long>(all), static_cast<long long>(of.result.kept));
 }
 
-/// Why an answer ended, or null where it goes on, and the end of its choice.
-static void appendEnding(const char *ending, Text &out) {
-  out.append(", \"logprobs\": null, \"finish_reason\": ");
+/// A probability of 0 has a logarithm that is no number of JSON: OpenAI's servers say -9999.
+static double numberOf(float logprob) { return logprob > -9999 ? double(logprob) : -9999; }
+
+/// The text of one token within others, in `text`: what the second of two adds to the first, since
+/// some tokenizers leave out a space in front of all.
+static Slice textOf(const attn_tokenizer *tokenizer, int32_t token, char *&text) {
+  const int32_t both[] = {token, token};
+  char *one = nullptr;
+  size_t oneSize = 0, size = 0;
+  text = nullptr;
+  bool isGood = attn_tokenizer_decode(tokenizer, both, 1, 0, &one, &oneSize, nullptr) == ATTN_OK &&
+                attn_tokenizer_decode(tokenizer, both, 2, 0, &text, &size, nullptr) == ATTN_OK &&
+                size >= oneSize;
+  free(one);
+  return isGood ? Slice(text + oneSize, size - oneSize) : Slice("", 0);
+}
+
+void AnswerWriter::appendToken(int32_t token, float logprob, Text &out) const {
+  char *bytes = nullptr;
+  Slice text = textOf(of.files->tokenizer, token, bytes);
+  out.append("{\"token\": ");
+  appendQuoted(text, out);
+  out.append(", \"logprob\": %.9g, \"bytes\": [", numberOf(logprob));
+  for (size_t i = 0; i < text.size; ++i)
+    out.append(i ? ", %d" : "%d", int(static_cast<unsigned char>(text.data[i])));
+  out.append("]");
+  free(bytes);
+}
+
+void AnswerWriter::appendLogprobs(Text &out) const {
+  if (!of.isTold)
+    return out.append("null");
+  if (of.form == CompletionForm::Text)
+    return appendLogprobsOfText(out);
+  out.append("{\"content\": [");
+  for (size_t i = of.firstTold; i < of.told.size(); ++i) {
+    const Completion::Told &told = of.told[i];
+    out.append(i > of.firstTold ? ", " : "");
+    appendToken(told.token, told.logprob, out);
+    out.append(", \"top_logprobs\": [");
+    for (size_t k = 0; k < told.count; ++k) {
+      out.append(k ? ", " : "");
+      appendToken(of.likeliest[told.likeliest + k], of.logprobs[told.likeliest + k], out);
+      out.append("}");
+    }
+    out.append("]}");
+  }
+  out.append("], \"refusal\": null}");
+}
+
+void AnswerWriter::appendLogprobsOfText(Text &out) const {
+  Text numbers, likeliest, offsets;
+  size_t offset = 0;
+  out.append("{\"tokens\": [");
+  for (size_t i = 0; i < of.told.size(); ++i) {
+    const Completion::Told &told = of.told[i];
+    char *bytes = nullptr;
+    Slice text = textOf(of.files->tokenizer, told.token, bytes);
+    bool isSaid = i >= of.firstTold;
+    const char *comma = i > of.firstTold ? ", " : "";
+    if (isSaid) {
+      out.append("%s", comma);
+      appendQuoted(text, out);
+      numbers.append("%s%.9g", comma, numberOf(told.logprob));
+      offsets.append("%s%zu", comma, offset);
+      likeliest.append("%s{", comma);
+    }
+    offset += text.size;
+    free(bytes);
+    for (size_t k = 0; isSaid && k < told.count; ++k) {
+      Slice other = textOf(of.files->tokenizer, of.likeliest[told.likeliest + k], bytes);
+      likeliest.append(k ? ", " : "");
+      appendQuoted(other, likeliest);
+      likeliest.append(": %.9g", numberOf(of.logprobs[told.likeliest + k]));
+      free(bytes);
+    }
+    if (isSaid)
+      likeliest.append("}");
+  }
+  if (numbers.failed() || likeliest.failed() || offsets.failed())
+    return out.fail();
+  bool areNone = of.firstTold == of.told.size();
+  out.append("], \"token_logprobs\": [%s], \"top_logprobs\": [%s], \"text_offset\": [%s]}",
+             areNone ? "" : numbers.c_str(), areNone ? "" : likeliest.c_str(),
+             areNone ? "" : offsets.c_str());
+}
+
+void AnswerWriter::appendEnding(const char *ending, Text &out) const {
+  out.append(", \"logprobs\": ");
+  appendLogprobs(out);
+  out.append(", \"finish_reason\": ");
   if (ending)
     out.append("\"%s\"}]", ending);
   else

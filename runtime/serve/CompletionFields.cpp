@@ -138,7 +138,8 @@ bool CompletionRequest::readFieldsOfText() {
   bool isChat = form == CompletionForm::Chat;
   size_t place = 0, stop = 0, streamOptions = 0, format = 0, kwargs = 0, bias = 0;
   bool hasFormat = false, hasPrompt = false, hasStop = false, hasStreamOptions = false,
-       hasLimit = false, hasTools = false, hasChoice = false, hasKwargs = false, hasBias = false;
+       hasLimit = false, hasTools = false, hasChoice = false, hasKwargs = false, hasBias = false,
+       hasLogprobs = false;
   ToolFields given;
   Vector<char> gbnf;
   const Field fields[] = {
@@ -158,8 +159,8 @@ bool CompletionRequest::readFieldsOfText() {
       {"n", Field::Only, nullptr, "1"},
       {"best_of", Field::Only, nullptr, "1"},
       {"echo", Field::Only, nullptr, "false"},
-      {"logprobs", Field::Only, nullptr, "false"},
-      {"top_logprobs", Field::Only, nullptr, "0"},
+      {"logprobs", isChat ? Field::Truth : Field::Whole,
+       isChat ? static_cast<void *>(&isTold) : &mostLikely, nullptr, &hasLogprobs},
       {"suffix", Field::Only, nullptr, "\"\""},
       {"frequency_penalty", Field::Only, nullptr, "0"},
       {"presence_penalty", Field::Only, nullptr, "0"},
@@ -175,6 +176,7 @@ bool CompletionRequest::readFieldsOfText() {
       {"prompt_cache_retention", Field::Ignored},
       {"prediction", Field::Ignored},
       // Of chats alone.
+      {"top_logprobs", Field::Whole, &mostLikely},
       {"tools", Field::Place, &given.tools, nullptr, &hasTools},
       {"tool_choice", Field::Place, &given.choice, nullptr, &hasChoice},
       {"parallel_tool_calls", Field::Truth, &isParallel},
@@ -183,12 +185,15 @@ bool CompletionRequest::readFieldsOfText() {
       {"modalities", Field::Only, nullptr, "[\"text\"]"},
       {"verbosity", Field::Only, nullptr, "\"medium\""}};
   size_t count = sizeof fields / sizeof *fields;
-  if (!readFields(exchange, 0, "the request", fields, isChat ? count : count - 7))
+  if (!readFields(exchange, 0, "the request", fields, isChat ? count : count - 8))
     return false;
   if (!hasPrompt)
     return fail(isChat ? "`messages` is missing" : "`prompt` is missing");
   if (hasLimit && limit == 0)
     return fail("`max_tokens` is 0, expected 1 at least");
+  isTold = isChat ? isTold : hasLogprobs;
+  if (mostLikely > 20 || (mostLikely > 0 && !isTold))
+    return fail("`top_logprobs` is 0 to 20, and needs `logprobs`");
   if (!gbnf.empty()) {
     if (hasFormat)
       return fail("a request has a `grammar` or a `response_format`, not both");
@@ -357,6 +362,11 @@ void CompletionRequest::read() {
   files = static_cast<TextService *>(exchange.texts)->of(exchange.target->model);
   if ((isOfTurns() && !render()) || !followForm())
     return;
+  if (isTold && !files->steps.scheduler()) {
+    exchange.fail(400, "`%s` tells no `logprobs`: it has no entry `forward by B last T`",
+                  exchange.target->name);
+    return;
+  }
   number = ++requests;
   created = time(nullptr);
   if (exchange.makeParts(1))

@@ -22,6 +22,14 @@ public:
   void appendAnswer(Text &out) const;
 
 private:
+  /// A token as it is called in lists of probabilities, and its bytes.
+  void appendToken(int32_t token, float logprob, Text &out) const;
+  /// The probabilities that have not been said; null where none are asked for.
+  void appendLogprobs(Text &out) const;
+  /// The same as /v1/completions has them.
+  void appendLogprobsOfText(Text &out) const;
+  /// Why an answer ended, or null where it goes on, and the end of its choice.
+  void appendEnding(const char *ending, Text &out) const;
   /// The whole answer of a chat.
   void appendMessage(const char *ending, Text &out) const;
   /// A call of a tool.

@@ -67,6 +67,8 @@ attn_status CompletionRequest::open(attn_context *context, attn_text *&text, cha
   options.shownCount = int32_t(shown.size());
   options.shown = shown.data();
   options.matcher = followed.matcher();
+  if (isTold)
+    options.onLogprobs = takeLogprobs, options.logprobs = int32_t(mostLikely);
   if (!biases.empty())
     options.numbers.onScores = addBiases, options.numbers.user = this;
   options.user = this;
@@ -119,6 +121,14 @@ void CompletionRequest::addBiases(void *request, float *scores, int64_t, int64_t
   for (const Bias &bias : static_cast<CompletionRequest *>(request)->biases)
     if (bias.token < vocabulary)
       scores[bias.token] += bias.value;
+}
+
+void CompletionRequest::takeLogprobs(void *request, const attn_logprobs *chosen) {
+  auto &self = *static_cast<CompletionRequest *>(request);
+  auto count = size_t(chosen->count);
+  // Without memory the answer says fewer of them.
+  if (self.likeliest.append(chosen->tokens, count) && self.logprobs.append(chosen->logprobs, count))
+    self.told.push({chosen->token, chosen->logprob, self.likeliest.size() - count, count});
 }
 
 void CompletionRequest::measure() {
@@ -198,6 +208,7 @@ bool CompletionRequest::takePart(const AnswerPart &part) {
   else
     AnswerWriter(*this).appendText(part.text, nullptr, events);
   hasBegun = true;
+  firstTold = told.size();
   return send(events) && !isDone;
 }
 

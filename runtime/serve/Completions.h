@@ -42,7 +42,18 @@ struct Completion {
          saidMetadata = SIZE_MAX;
   Vector<char> bytes; ///< that have been written
   Vector<WrittenItem> items;
-  int64_t sequence = 0; ///< of events
+  /// A token that was chosen, and where its likeliest ones are.
+  struct Told {
+    int32_t token;
+    float logprob;
+    size_t likeliest, count;
+  };
+  bool isTold = false; ///< whether probabilities are asked for
+  Vector<Told> told;
+  size_t firstTold = 0; ///< that no piece of a stream has said
+  Vector<int32_t> likeliest;
+  Vector<float> logprobs; ///< of these
+  int64_t sequence = 0;   ///< of events
 
   /// A text that has been written.
   Slice written(size_t begin, size_t size) const { return {bytes.data() + begin, size}; }
@@ -110,6 +121,8 @@ private:
   bool takePart(const AnswerPart &part);                       ///< the same
   /// Keeps a part; null without memory. `isNew` becomes whether it begins an item.
   WrittenItem *keep(const AnswerPart &part, bool &isNew);
+  /// Keeps the probabilities of a token.
+  static void takeLogprobs(void *request, const attn_logprobs *chosen);
   /// Adds the biases; called by one thread at a time.
   static void addBiases(void *request, float *scores, int64_t rows, int64_t vocabulary);
   /// Notes when a piece came.
@@ -131,7 +144,7 @@ private:
   Vector<size_t> stops; ///< in `stopBytes`
   Vector<const char *> stopTexts, shown;
   double temperature = NAN, topP = NAN, minP = NAN, repetition = NAN; ///< NAN: as the spec says
-  int64_t limit = 0, seed = -1, topK = -1, prompts = 0;
+  int64_t limit = 0, seed = -1, topK = -1, prompts = 0, mostLikely = 0;
   double lastPiece = 0; ///< when it came
 };
 

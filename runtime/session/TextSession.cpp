@@ -315,9 +315,17 @@ struct Waiter {
   pthread_cond_t isThere = PTHREAD_COND_INITIALIZER;
   bool hasEnded = false;
   attn_request_result result = {};
+  const attn_text_options &options;
+  const bool &isWhole; ///< whether what is chosen is no part of the text any more
   Error &error;
 
-  explicit Waiter(Error &error) : error(error) {}
+  Waiter(const attn_text_options &options, const bool &isWhole, Error &error)
+      : options(options), isWhole(isWhole), error(error) {}
+  static void onLogprobs(void *user, const attn_logprobs *chosen) {
+    const auto &waiter = *static_cast<Waiter *>(user);
+    if (!waiter.isWhole)
+      waiter.options.onLogprobs(waiter.options.user, chosen);
+  }
   static void onEnd(void *user, const attn_request_result *result) {
     auto &waiter = *static_cast<Waiter *>(user);
     pthread_mutex_lock(&waiter.lock);
@@ -339,10 +347,12 @@ struct Waiter {
 } // namespace
 
 attn_status TextSession::runShared(const attn_generation &numbers, Error &error) {
-  Waiter waiter(error);
+  Waiter waiter(call->options, call->isWhole, error);
   attn_request request = {};
   request.numbers = numbers;
   request.tokens = tokens.ids, request.count = tokens.count;
+  request.logprobs = call->options.logprobs;
+  request.onLogprobs = call->options.onLogprobs ? Waiter::onLogprobs : nullptr;
   request.onEnd = Waiter::onEnd, request.user = &waiter;
   char *message = nullptr;
   call->begin = secondsNow();
@@ -430,6 +440,9 @@ attn_status TextSession::generate(const attn_text_options &options, attn_text_re
   Call own(options, result, error);
   call = &own;
   bool isShared = scheduler && isStreamed && entry.unfold->begin < 0 && pictures.count() == 0;
+  if (options.onLogprobs && !isShared)
+    return error.set(ATTN_INVALID_ARGUMENT, "R0101",
+                     "probabilities of tokens are told where texts share steps alone");
   result.kept = isShared ? 0 : heldTokens(numbers);
   result.read = tokens.count - result.kept;
   if (attn_status status = isShared ? ATTN_OK : keep(result.kept, error))

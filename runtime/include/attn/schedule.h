@@ -64,16 +64,6 @@ typedef struct {
   const char *message;
 } attn_request_result;
 
-/* A token beside others: natural logarithms of probabilities by the model's scores, before rules
- * and sampling change them. The `count` likeliest tokens come first likeliest first. */
-typedef struct {
-  int32_t token;
-  float logprob;
-  int32_t count;
-  const int32_t *tokens;
-  const float *logprobs;
-} attn_logprobs;
-
 /* A request. Its callbacks are called with `user` by the thread that runs steps, onScores by its
  * team, for one request by one thread at a time; they may submit and cancel requests. */
 typedef struct {

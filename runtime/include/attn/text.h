@@ -179,6 +179,16 @@ ATTN_API attn_status attn_text_create(attn_context *context, int32_t entry,
 /* Destroys it. NULL is allowed. */
 ATTN_API void attn_text_destroy(attn_text *text);
 
+/* A token beside others: natural logarithms of probabilities by the model's scores, before rules
+ * and sampling change them. The `count` likeliest tokens come first likeliest first. */
+typedef struct {
+  int32_t token;
+  float logprob;
+  int32_t count;
+  const int32_t *tokens;
+  const float *logprobs;
+} attn_logprobs;
+
 /* How a text goes on. Start from attn_text_options_default. */
 typedef struct {
   attn_generation numbers; /* onTokens is not looked at */
@@ -204,6 +214,10 @@ typedef struct {
   /* Where it is not NULL: the text follows a grammar (attn/grammar.h) from where the matcher is,
    * which takes its tokens. The vocabulary's stops are those of the numbers. Not with beams. */
   struct attn_matcher *matcher;
+  /* Where it is not NULL: is told each token before its piece of text, with `logprobs` likeliest
+   * ones, at most 100. Only of texts that a scheduler goes on from (attn_text_schedule). */
+  void (*onLogprobs)(void *user, const attn_logprobs *chosen);
+  int32_t logprobs;
 } attn_text_options;
 
 /* The numbers of the spec, no stops, special tokens added. Errors as attn_generation_default. */

@@ -76,7 +76,7 @@ class Tokens(Structure):
 class TextOptions(Structure):
     _fields_ = [("numbers", Generation), ("stopCount", c_int32), ("stops", POINTER(c_char_p)), ("flags", c_int32),
                 ("truncates", c_int32), ("onText", OnText), ("user", c_void_p), ("shownCount", c_int32), ("shown", POINTER(c_char_p)),
-                ("matcher", c_void_p)]
+                ("matcher", c_void_p), ("onLogprobs", OnLogprobs), ("logprobs", c_int32)]
 
 
 class TextResult(Structure):

@@ -113,6 +113,23 @@ async function structures() {
   assert.ok(["rain", "sun"].includes(gbnf.choices[0].text));
   const choice = await Promise.all(["rain", "snow", "sun", "hail"].map((word) => client.completions.create({ model, prompt: "Hi", grammar: `root ::= "${word}"` })));
   assert.deepEqual(choice.map((one) => one.choices[0].text), ["rain", "snow", "sun", "hail"]);
+  // Probabilities of tokens, of an answer that is cut.
+  const told = await client.chat.completions.create({ model, messages: user("Hi"), max_tokens: 2, logprobs: true, top_logprobs: 2 });
+  const { content } = told.choices[0].logprobs;
+  assert.deepEqual(content.map((one) => one.token), ["Hello", " there"]);
+  for (const one of content) {
+    assert.deepEqual([one.top_logprobs.length, one.top_logprobs[0].token, one.top_logprobs[0].logprob], [2, one.token, one.logprob]);
+    assert.deepEqual([Buffer.from(one.bytes).toString(), one.top_logprobs[1].token], [one.token, "!"]);
+    assert.ok(Math.abs(one.logprob - one.top_logprobs[1].logprob - 1) < 1e-5); // by the model's table
+  }
+  const streamed = [];
+  for await (const chunk of await client.chat.completions.create({ model, messages: user("Hi"), stream: true, logprobs: true }))
+    streamed.push(...(chunk.choices[0]?.logprobs?.content ?? []).map((one) => one.token));
+  assert.equal(streamed.join(""), HELLO);
+  const legacy = await client.completions.create({ model, prompt: [72, 258], max_tokens: 3, logprobs: 1 });
+  assert.deepEqual(legacy.choices[0].logprobs.tokens, ["Hello", " there", "!"]);
+  assert.deepEqual(legacy.choices[0].logprobs.text_offset, [0, 5, 11]);
+  assert.deepEqual(legacy.choices[0].logprobs.top_logprobs.map((tops) => Object.keys(tops)), [["Hello"], [" there"], ["!"]]);
   // A bias on a token.
   const { tokens } = await (await fetch(url + "/tokenize", { method: "POST", body: JSON.stringify({ content: "?" }) })).json();
   const biased = await client.completions.create({ model, prompt: "Hi", max_tokens: 3, logit_bias: { [tokens[0]]: 100 } });
@@ -141,6 +158,7 @@ async function mistakes() {
   await wrong(400, "/properties/a/uniqueItems", chat(schema({ type: "object", properties: { a: { type: "array", uniqueItems: true } } })));
   await wrong(400, "beside `tools`", chat({ tools, ...schema({ type: "object" }) }));
   await wrong(400, "has no `json_schema`", chat({ response_format: { type: "json_schema" } }));
+  await wrong(400, "needs `logprobs`", chat({ top_logprobs: 2 }));
   await wrong(400, '`logit_bias` says "a"', chat({ logit_bias: { a: 1 } }));
   await wrong(400, '`logit_bias` says "1"', chat({ logit_bias: { 1: 101 } }));
   await wrong(400, "is of type `xml`", chat({ response_format: { type: "xml" } }));

@@ -6,12 +6,11 @@
  *
  *   grammar KIND SIZE    makes a grammar; "ok", or the message
  *   text SIZE            "1" where a text fits, token by token, else "0", and the bytes that fit
- *   walk SEED COUNT      a random text that fits, which from COUNT tokens on ends as soon as it can:
- *                        its size, a line's end, and the text; -1 where it does not end
- *   time SEED COUNT      the same; its tokens, and the time of each mask in microseconds
- *   check SEED COUNT     the same, where each mask is held against taking each token; the tokens of
- *                        the text and those that were allowed, or the first that is wrong
- *   forced               the tokens that have to come first
+ *   walk SEED COUNT      a random text that fits, which from COUNT tokens on ends as soon as it
+ * can: its size, a line's end, and the text; -1 where it does not end time SEED COUNT      the
+ * same; its tokens, and the time of each mask in microseconds check SEED COUNT     the same, where
+ * each mask is held against taking each token; the tokens of the text and those that were allowed,
+ * or the first that is wrong forced               the tokens that have to come first
  */
 #include "attn/grammar.h"
 #include <stdio.h>
@@ -131,7 +130,8 @@ static int32_t choose(int ends) {
   return chosen;
 }
 
-/* Whether a mask says of each token whether it can be taken; -1, or the first of which it does not. */
+/* Whether a mask says of each token whether it can be taken; -1, or the first of which it does not.
+ */
 static int32_t find_wrong(const attn_matcher *matcher, long *allowed) {
   for (int32_t id = 0; id < attn_tokenizer_size(tokenizer); ++id) {
     char *message = NULL;
