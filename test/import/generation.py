@@ -101,7 +101,7 @@ def check_words(folder):
                                                                                      bad_words_ids=[[1], [2, 3]])),
                        ("room for 64 tokens, fewer than `max_length`", dict(max_length=900)),
                        ("`num_beams` is `2`, expected 1, where `do_sample` is true", dict(num_beams=2, do_sample=True)),
-                       ("`num_beams` is `9`, expected 1 to 8", dict(num_beams=9)),
+                       ("`num_beams` is `33`, expected 1 to 32", dict(num_beams=33)),
                        ("`temperature` is `0`, expected more than 0", dict(do_sample=True, temperature=0)),
                        ("`early_stopping` is `\"soon\"`, expected true, false or \"never\"", dict(num_beams=2, early_stopping="soon")),
                        ("`bad_words_ids` is `[7]`, expected a list of lists of tokens", dict(bad_words_ids=[7]))]:
