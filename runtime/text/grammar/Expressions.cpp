@@ -2,6 +2,7 @@
 //
 // Expressions, and characters as the bytes of UTF-8 (RFC 3629).
 #include "text/grammar/Expressions.h"
+#include "base/Sort.h"
 #include "text/steps/Unicode.h"
 #include <algorithm>
 
@@ -9,7 +10,7 @@ using namespace attn;
 using namespace attn::grammar;
 
 void grammar::sortRanges(Vector<CharacterRange> &ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const CharacterRange &a, const CharacterRange &b) {
+  sortValues(ranges.begin(), ranges.end(), [](const CharacterRange &a, const CharacterRange &b) {
     return a.first != b.first ? a.first < b.first : a.last < b.last;
   });
   size_t kept = 0;

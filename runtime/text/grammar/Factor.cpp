@@ -2,6 +2,7 @@
 //
 // Parts of a choice are sorted by what they begin with; those that begin alike share it.
 #include "text/grammar/Factor.h"
+#include "base/Sort.h"
 #include <algorithm>
 
 using namespace attn;
@@ -64,7 +65,7 @@ Id Factoring::sequenceOf(Rest rest, uint32_t count) {
 }
 
 Id Factoring::choiceOf(Rest *rests, size_t count) {
-  std::sort(rests, rests + count, [&](const Rest &a, const Rest &b) {
+  sortValues(rests, rests + count, [&](const Rest &a, const Rest &b) {
     uint32_t x = lengthOf(a), y = lengthOf(b);
     if (!x || !y)
       return x < y;

@@ -2,6 +2,7 @@
 //
 // Masks, from those within rules and walks with whole stacks; and steps by tokens.
 #include "text/grammar/Matcher.h"
+#include "base/Sort.h"
 #include <algorithm>
 
 using namespace attn;
@@ -127,7 +128,7 @@ attn_status TokenMatcher::mask(uint64_t *words, Error &error) {
   if (!configs.append(states.configsOf(state), count))
     return error.outOfMemory("a mask");
   // Configurations with the same call on top come together.
-  std::sort(configs.begin(), configs.end(), [&](const Config &a, const Config &b) {
+  sortValues(configs.begin(), configs.end(), [&](const Config &a, const Config &b) {
     uint32_t x = callOf(a.frame), y = callOf(b.frame);
     return x != y ? x < y : a < b;
   });

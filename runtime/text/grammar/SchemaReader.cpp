@@ -3,6 +3,7 @@
 // From schemas to rules: references and branches are followed, and what all of the schemas that a
 // value has to fit say of each type comes together.
 #include "text/grammar/SchemaReader.h"
+#include "base/Sort.h"
 #include "text/grammar/FrontEnds.h"
 #include <algorithm>
 
@@ -182,7 +183,7 @@ bool SchemaReader::compile(Members &members, Id &result) {
     result = parts.value();
     return true;
   }
-  std::sort(members.begin(), members.end(), [](const Member &a, const Member &b) {
+  sortValues(members.begin(), members.end(), [](const Member &a, const Member &b) {
     return a.schema != b.schema ? a.schema < b.schema : a.done < b.done;
   });
   Slice key(reinterpret_cast<const char *>(members.data()), members.size() * sizeof(Member));

@@ -3,6 +3,7 @@
 // Sets of places and stacks, as Thompson's algorithm has them for automata without stacks
 // (Communications of the ACM 11, 1968).
 #include "text/grammar/States.h"
+#include "base/Sort.h"
 #include <algorithm>
 
 using namespace attn;
@@ -227,7 +228,7 @@ uint32_t States::close() {
     flags |= HasFailed;
   if (flags & HasFailed)
     waiting.clear();
-  std::sort(waiting.begin(), waiting.end());
+  sortValues(waiting.begin(), waiting.end(), [](auto a, auto b) { return a < b; });
   return intern();
 }
 

@@ -2,6 +2,7 @@
 //
 // What tokens stand for, by the tokenizer's own decoder: what a text becomes longer by.
 #include "text/grammar/TokenTrie.h"
+#include "base/Sort.h"
 #include <algorithm>
 
 using namespace attn;
@@ -95,7 +96,7 @@ bool TokenTrie::build() {
     if (bytesOf(int32_t(id)).size && !order.push(int32_t(id)))
       return false;
   }
-  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+  sortValues(order.begin(), order.end(), [&](int32_t a, int32_t b) {
     Slice x = bytesOf(a), y = bytesOf(b);
     int result = memcmp(x.data, y.data, std::min(x.size, y.size));
     return result ? result < 0 : x.size != y.size ? x.size < y.size : a < b;
