@@ -78,8 +78,10 @@ extern "C" attn_status attn_text_schedule(attn_text *text, attn_scheduler *sched
   if (!text)
     return nullPointer("attn_text_schedule", message);
   Error error;
-  if (scheduler && &scheduler->model() != &text->session.model())
-    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_text_schedule: a scheduler of another model");
+  if (scheduler && !scheduler->isOf(text->session.model(), text->session.number()))
+    error.set(ATTN_INVALID_ARGUMENT, "R0101",
+              "attn_text_schedule: the scheduler runs another entry than that by which the text's "
+              "shares steps");
   else
     text->session.schedule(scheduler);
   return error.report(message);

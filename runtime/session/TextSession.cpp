@@ -11,6 +11,7 @@ using namespace attn;
 TextSession::~TextSession() { attn_tokens_free(&tokens); }
 
 TextSession::Call::~Call() {
+  place = nullptr;
   attn_decoding_destroy(decoding);
   attn_message_free(maskMessage);
 }
@@ -365,7 +366,7 @@ attn_status TextSession::runShared(const attn_generation &numbers, Error &error)
   attn_text_result &result = call->result;
   result.kept = waiter.result.kept, result.read = tokens.count - waiter.result.kept;
   bool isStopped = result.ending == ATTN_TEXT_ENDED_BY_STOP || call->isWhole;
-  if (!isStopped && waiter.result.ending != ATTN_REQUEST_ENDED_BY_LIMIT)
+  if (!isStopped && waiter.result.ending != ATTN_TEXT_ENDED_BY_LIMIT)
     result.ending = waiter.result.ending;
   return error.status;
 }
@@ -437,8 +438,7 @@ attn_status TextSession::generate(const attn_text_options &options, attn_text_re
   int64_t room = capacity() - tokens.count + 1;
   if (entry.unfold->begin < 0 && numbers.limit > room)
     numbers.limit = room, result.ending = ATTN_TEXT_ENDED_BY_CONTEXT;
-  Call own(options, result, error);
-  call = &own;
+  Call own(call, options, result, error);
   bool isShared = scheduler && isStreamed && entry.unfold->begin < 0 && pictures.count() == 0;
   if (options.onLogprobs && !isShared)
     return error.set(ATTN_INVALID_ARGUMENT, "R0101",
@@ -459,10 +459,8 @@ attn_status TextSession::generate(const attn_text_options &options, attn_text_re
   if (status == ATTN_OK)
     status = finish(error);
   result.writeSeconds = secondsNow() - own.begin - result.readSeconds;
-  if (isShared) { // the context's caches are as they were
-    call = nullptr;
+  if (isShared) // the context's caches are as they were
     return status;
-  }
   // The caches hold the prompt, and what was chosen but for the last token, at least.
   cached.clear();
   const attn_abi_entry &first = firstEntry();
@@ -472,6 +470,5 @@ attn_status TextSession::generate(const attn_text_options &options, attn_text_re
                  cached.append(tokens.ids, size_t(tokens.count)) &&
                  cached.append(own.chosen.data(), own.chosen.size());
   cached.resize(isKnown && all > 0 ? size_t(all) : 0);
-  call = nullptr;
   return status;
 }

@@ -89,10 +89,14 @@ private:
 
   /// What lasts as long as one call of `generate`.
   struct Call {
-    Call(const attn_text_options &options, attn_text_result &result, Error &error)
-        : options(options), result(result), error(error), stops(options.stops, options.stopCount) {}
+    Call(Call *&place, const attn_text_options &options, attn_text_result &result, Error &error)
+        : place(place), options(options), result(result), error(error),
+          stops(options.stops, options.stopCount) {
+      place = this;
+    }
     ~Call();
 
+    Call *&place; ///< that knows of it
     const attn_text_options &options;
     attn_text_result &result;
     Error &error;
