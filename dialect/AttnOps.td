@@ -94,11 +94,14 @@ def Attn_UnfoldOp : AttnOp<"unfold", [Symbol, DeclareOpInterfaceMethods<SymbolUs
     `settings` say how the token is chosen, by the names of rows of runtime/include/attn/settings.def: a number is an f64, a list of tokens an array of
     i64. What is not said has the value of its row. "Settings of a generation" in compiler/frontend/REFERENCE.md says what each does.
 
+    Entry `shared` is the same function of rows that are by themselves (attn.rows), by which many users share steps: of any number of positions of each
+    row it gives the scores that `first` and `step` give of the row alone.
+
     With `beams` above 1, the step is run with all hypotheses as rows, `beams` for each of this entry's, along an axis known only when running.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$first, FlatSymbolRefAttr:$step, I64Attr:$token, OptionalAttr<I64Attr>:$begin,
-                       I64Attr:$limit, DictionaryAttr:$settings);
-  let assemblyFormat = "$sym_name `from` $first `then` $step `token` $token (`begin` $begin^)? `limit` $limit `settings` $settings attr-dict";
+                       I64Attr:$limit, OptionalAttr<FlatSymbolRefAttr>:$shared, DictionaryAttr:$settings);
+  let assemblyFormat = "$sym_name `from` $first `then` $step (`shared` $shared^)? `token` $token (`begin` $begin^)? `limit` $limit `settings` $settings attr-dict";
 }
 
 //===-- tensors to tensors --------------------------------------------------------------------------------------===//

@@ -170,7 +170,10 @@ static EntryInfo unfoldedEntry(ModuleOp model, UnfoldOp op, llvm::ArrayRef<Entry
   entry.name = op.getSymName().str();
   entry.unfold = UnfoldInfo{op, numberOf(op.getFirst()), numberOf(op.getStep()),
                             UnfoldWiring(function(op.getFirst()), function(op.getStep()),
-                                         op.getToken(), op.getBegin().has_value())};
+                                         op.getToken(), op.getBegin().has_value()),
+                            -1};
+  if (auto shared = op.getShared())
+    entry.unfold->shared = numberOf(*shared);
   const UnfoldInfo &unfold = *entry.unfold;
   const EntryInfo &first = functions[unfold.first], &step = functions[unfold.step];
   entry.inputs = first.inputs;

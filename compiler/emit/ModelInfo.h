@@ -93,6 +93,7 @@ struct UnfoldInfo {
   UnfoldOp op;
   int32_t first = 0, step = 0;
   UnfoldWiring wiring;
+  int32_t shared = -1; ///< by which many users share steps; -1: none
 };
 
 /// What an entry does with a cache, and the positions that it adds.

@@ -183,6 +183,7 @@ llvm::Constant *TableWriter::unfold(const EntryInfo &entry) {
   }
   return build.place(
       build.structure({build.i32(entry.unfold->first), build.i32(entry.unfold->step),
+                       build.i32(entry.unfold->shared),
                        build.i64(op.getBegin() ? int64_t(*op.getBegin()) : -1),
                        build.i64(int64_t(op.getLimit())), count(sources), count(own),
                        count(stacked), build.array(sources, "sources"), build.array(own, "own"),

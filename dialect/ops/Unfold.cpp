@@ -87,6 +87,12 @@ LogicalResult UnfoldOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (static_cast<int64_t>(getLimit()) < 1) // unfold_c4
     return emitOpError("expected a limit of at least 1, but got ")
            << static_cast<int64_t>(getLimit());
+  if (FlatSymbolRefAttr shared = getSharedAttr()) { // unfold_c8
+    auto rows = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, shared);
+    if (!rows || !rows->hasAttr(attributes::rows) || scoresOf(rows) != scores)
+      return emitOpError("expected an entry whose rows are by themselves, with the scores of ")
+             << getStep() << ", but got " << shared;
+  }
   if (failed(verifySettings(*this))) // unfold_c7
     return failure();
   if (numberOf(*this, *findSetting("beams")) > 1 &&

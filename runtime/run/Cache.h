@@ -29,7 +29,8 @@ attn_status layOutCache(const attn_abi_model &tables, const attn_abi_cache &cach
 attn_status copyCache(const attn_abi_model &tables, int32_t number, CacheMemory &to,
                       const CacheMemory &from, int64_t length, Error &error);
 
-/// Bytes of the pages that `length` positions of cache `number` lie in, for one of `rows`, a dim.
+/// Bytes of the pages that `length` positions of cache `number` lie in at most, for one of `rows`,
+/// a dim.
 int64_t rowBytes(const attn_abi_model &tables, int32_t number, int32_t rows, int64_t length);
 
 /// After a call with these dims: its caches hold what they say.

@@ -70,6 +70,27 @@ private:
 
 } // namespace
 
+namespace {
+
+/// How the positions of a state lie: in so many stretches, in each of which they lie side by side.
+struct Stretches {
+  int64_t count, position; ///< `position`: bytes of one in a stretch
+};
+
+} // namespace
+
+static Stretches stretchesOf(const attn_abi_state &state, int32_t positions, const int64_t *dims) {
+  const attn_abi_tensor &tensor = state.tensor;
+  Stretches of{state.layers, int64_t(attn_dtype_size(tensor.dtype))};
+  bool isBehind = false; // of the axis of positions
+  for (int32_t a = 0; a < tensor.rank; ++a)
+    if (tensor.axes[a].dim == positions)
+      isBehind = true;
+    else
+      (isBehind ? of.position : of.count) *= axisSize(tensor.axes[a], dims);
+  return of;
+}
+
 /// Calls `each` with where each stretch of a cache's first `length` positions lies, in order, and
 /// its bytes. `dims` are those that its memory is laid out for.
 template <typename Each>
@@ -77,17 +98,10 @@ static void forFilled(const attn_abi_model &tables, const attn_abi_cache &cache,
                       const int64_t *dims, int64_t length, Each each) {
   int64_t begin = 0, capacity = tables.dims[cache.dim].value;
   for (int32_t s = 0; s < cache.stateCount; ++s) {
-    const attn_abi_tensor &tensor = cache.states[s].tensor;
-    int64_t count = cache.states[s].layers, position = int64_t(attn_dtype_size(tensor.dtype));
-    bool isBehind = false; // of the axis of positions
-    for (int32_t a = 0; a < tensor.rank; ++a)
-      if (tensor.axes[a].dim == cache.dim)
-        isBehind = true;
-      else
-        (isBehind ? position : count) *= axisSize(tensor.axes[a], dims);
-    for (int64_t i = 0; i < count; ++i)
-      each(begin + i * capacity * position, length * position);
-    begin += count * capacity * position;
+    Stretches of = stretchesOf(cache.states[s], cache.dim, dims);
+    for (int64_t i = 0; i < of.count; ++i)
+      each(begin + i * capacity * of.position, length * of.position);
+    begin += of.count * capacity * of.position;
   }
 }
 
@@ -108,16 +122,17 @@ attn_status attn::copyCache(const attn_abi_model &tables, int32_t number, CacheM
 
 int64_t attn::rowBytes(const attn_abi_model &tables, int32_t number, int32_t rows, int64_t length) {
   constexpr int64_t page = 4096;
-  int64_t dims[maxDims], all = 0, before = 0;
+  const attn_abi_cache &cache = tables.caches[number];
+  int64_t dims[maxDims], capacity = tables.dims[cache.dim].value, pages = 0;
   for (int32_t d = 0; d < tables.dimCount; ++d)
     dims[d] = d == rows ? 1 : tables.dims[d].value;
-  forFilled(tables, tables.caches[number], dims, length, [&](int64_t at, int64_t bytes) {
-    int64_t end = (at + bytes + page - 1) / page, first = at / page;
-    first = first > before ? first : before; // stretches may share a page
-    all += end > first ? end - first : 0;
-    before = end > before ? end : before;
-  });
-  return all * page;
+  for (int32_t s = 0; s < cache.stateCount && length > 0; ++s) {
+    Stretches of = stretchesOf(cache.states[s], cache.dim, dims);
+    // One that begins within a page has a part of one more.
+    bool isAligned = capacity * of.position % page == 0;
+    pages += of.count * ((length * of.position + page - 1) / page + !isAligned);
+  }
+  return pages * page;
 }
 
 /// Whether a cache's memory depends on a dim, besides that of its positions.

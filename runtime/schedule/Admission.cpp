@@ -98,11 +98,11 @@ bool attn_scheduler::admit(Sequence &sequence) {
   if (isMade)
     sequence.held = isContinued ? same : copyBeginning(sequence);
   if (!isMade && isContinued)
-    kept.add(same, turn);
+    kept.add(same, turn, SIZE_MAX);
   if (!sequence.held)
     return false;
   if (!sequence.held->tokens.reserve(size_t(sequence.promptSize + sequence.most))) {
-    kept.add(sequence.held, turn);
+    kept.add(sequence.held, turn, SIZE_MAX);
     sequence.held = nullptr;
     return false;
   }

@@ -17,7 +17,7 @@ KeptRows::~KeptRows() {
     dispose(row);
 }
 
-void KeptRows::add(HeldRow *row, int64_t now) {
+void KeptRows::add(HeldRow *row, int64_t now, size_t most) {
   row->used = now;
   // One of two that begin alike is enough where it has all of the other.
   for (size_t i = 0; i < rows.size();) {
@@ -37,6 +37,8 @@ void KeptRows::add(HeldRow *row, int64_t now) {
   }
   if (!rows.push(row))
     dispose(row);
+  while (rows.size() > most)
+    drop();
 }
 
 HeldRow *KeptRows::find(const Vector<int32_t> &tokens, int64_t &common) {

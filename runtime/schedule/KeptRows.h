@@ -31,8 +31,10 @@ public:
   KeptRows &operator=(const KeptRows &) = delete;
   ~KeptRows();
 
-  /// Takes a row over; frees it where memory is lacking, or another one holds the same and more.
-  void add(HeldRow *row, int64_t now);
+  /// Takes a row over; frees it where memory is lacking, or another one holds the same and more,
+  /// and those that were of no use for longest where there are more than `most`: all of them are
+  /// compared with a prompt.
+  void add(HeldRow *row, int64_t now, size_t most);
   /// The one that begins with most of `tokens`, null where none has one of them.
   HeldRow *find(const Vector<int32_t> &tokens, int64_t &common);
   /// Gives up a row, which is the caller's then.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The functions of attn/schedule.h.
+#include "run/RunEntry.h"
 #include "schedule/Scheduler.h"
 #include <unistd.h>
 
@@ -11,6 +12,10 @@ static attn_status checkEntry(const attn_model &model, int32_t entry, Error &err
   if (entry < 0 || entry >= model.tables->entryCount)
     return error.set(ATTN_INVALID_ARGUMENT, "R0102", "there is no entry %d", int(entry));
   return ScheduledEntry(*model.tables, entry).check(error);
+}
+
+extern "C" int32_t attn_model_shared_entry(const attn_model *model, int32_t entry) {
+  return model && generates(*model, entry) ? model->tables->entries[entry].unfold->shared : -1;
 }
 
 extern "C" attn_status attn_schedule_options_default(const attn_model *model, int32_t entry,

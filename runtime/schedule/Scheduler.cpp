@@ -42,8 +42,12 @@ attn_scheduler::attn_scheduler(attn_context &context, const int32_t &entry,
                                const attn_schedule_options &options)
     : context(context), number(entry), entry(*context.model->tables, entry), options(options),
       capacity(this->entry.capacity()) {
-  while (capacity > 0 && this->entry.rowBytes(capacity) > options.memory)
-    --capacity;
+  for (int64_t most = capacity, least = 0; least < most;) { // of positions that there is memory for
+    int64_t middle = (least + most + 1) / 2;
+    bool hasRoom = this->entry.rowBytes(middle) <= options.memory;
+    (hasRoom ? least : most) = hasRoom ? middle : middle - 1;
+    capacity = least;
+  }
   // A piece of a prompt has room beside single tokens.
   if (this->options.mostRows > capacity / 2)
     this->options.mostRows = capacity / 2 > 1 ? capacity / 2 : 1;
@@ -53,7 +57,7 @@ attn_scheduler::~attn_scheduler() {
   takeNew();
   for (Vector<Sequence *> *list : {&waiting, &running})
     for (Sequence *sequence : *list)
-      end(sequence, ATTN_REQUEST_ENDED_BY_CALLER);
+      end(sequence, ATTN_TEXT_ENDED_BY_CALLER);
   for (Sequence *sequence : incoming) // which a callback has submitted
     dispose(sequence);
   pthread_cond_destroy(&isThere);
@@ -188,14 +192,14 @@ void attn_scheduler::takeNew() {
   endCancelled(running);
   pthread_mutex_unlock(&lock);
   for (Sequence *sequence : ended)
-    end(sequence, ATTN_REQUEST_ENDED_BY_CALLER);
+    end(sequence, ATTN_TEXT_ENDED_BY_CALLER);
   // Those that run may have to wait again.
   bool hasRoom = waiting.reserve(waiting.size() + running.size() + added.size());
   for (Sequence *sequence : added)
     if (hasRoom)
       insert(waiting, sequence);
     else
-      end(sequence, ATTN_REQUEST_ENDED_BY_LIMIT, ATTN_OUT_OF_MEMORY,
+      end(sequence, ATTN_TEXT_ENDED_BY_LIMIT, ATTN_OUT_OF_MEMORY,
           "error[R0401]: no memory for a request");
 }
 
@@ -246,7 +250,7 @@ void attn_scheduler::end(Sequence *sequence, int32_t ending, attn_status status,
   wasFull = false;
   if (HeldRow *held = sequence->held) {
     sequence->held = nullptr;
-    kept.add(held, ++turn);
+    kept.add(held, ++turn, size_t(2 * options.mostRows));
   }
   if (sequence->request.onEnd)
     sequence->request.onEnd(sequence->request.user, &result);

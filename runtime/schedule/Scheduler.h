@@ -93,7 +93,10 @@ public:
   /// attn_scheduler_submit and attn_scheduler_cancel.
   attn_status submit(const attn_request &request, int64_t *number, attn::Error &error);
   void cancel(int64_t number);
-  const attn_model &model() const { return *context.model; }
+  /// Whether those who run an entry of a model share these steps.
+  bool isOf(const attn_model &model, int32_t entry) const {
+    return context.model == &model && attn_model_shared_entry(&model, entry) == number;
+  }
   /// Runs a step; whether there are requests afterwards.
   bool step();
   void run();

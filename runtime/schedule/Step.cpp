@@ -165,7 +165,7 @@ bool attn_scheduler::take(Sequence &sequence, int32_t &ending) {
     sequence.result.readSeconds = secondsNow() - sequence.took;
   for (int32_t i = 0; i < request.numbers.stopCount; ++i)
     if (request.numbers.stops[i] == token) {
-      ending = ATTN_REQUEST_ENDED_BY_TOKEN;
+      ending = ATTN_TEXT_ENDED_BY_TOKEN;
       return false;
     }
   sequence.tokens.push(token); // there is room for as many as may be chosen
@@ -176,16 +176,16 @@ bool attn_scheduler::take(Sequence &sequence, int32_t &ending) {
     request.onLogprobs(request.user, &told);
   }
   if (request.numbers.onTokens && !request.numbers.onTokens(request.numbers.user, &token, 1)) {
-    ending = ATTN_REQUEST_ENDED_BY_CALLER;
+    ending = ATTN_TEXT_ENDED_BY_CALLER;
     return false;
   }
-  ending = sequence.isCut ? ATTN_REQUEST_ENDED_BY_CONTEXT : ATTN_REQUEST_ENDED_BY_LIMIT;
+  ending = sequence.isCut ? ATTN_TEXT_ENDED_BY_CONTEXT : ATTN_TEXT_ENDED_BY_LIMIT;
   return sequence.chosen < sequence.most;
 }
 
 void attn_scheduler::settle() {
   for (Sequence *sequence : batch) {
-    int32_t ending = ATTN_REQUEST_ENDED_BY_LIMIT;
+    int32_t ending = ATTN_TEXT_ENDED_BY_LIMIT;
     if (sequence->unread() > 0)
       continue;
     if (sequence->token >= 0 && take(*sequence, ending))
@@ -214,7 +214,7 @@ bool attn_scheduler::step() {
       failed.swap(batch);
       for (Sequence *sequence : failed) {
         remove(running, sequence);
-        end(sequence, ATTN_REQUEST_ENDED_BY_LIMIT, status, error.text.c_str());
+        end(sequence, ATTN_TEXT_ENDED_BY_LIMIT, status, error.text.c_str());
       }
     } else {
       for (Sequence *sequence : batch)

@@ -362,7 +362,7 @@ void CompletionRequest::read() {
   files = static_cast<TextService *>(exchange.texts)->of(exchange.target->model);
   if ((isOfTurns() && !render()) || !followForm())
     return;
-  if (isTold && !files->steps.scheduler()) {
+  if (isTold && !files->steps.of(exchange.target->entry)) {
     exchange.fail(400, "`%s` tells no `logprobs`: it has no entry `forward by B last T`",
                   exchange.target->name);
     return;
@@ -370,7 +370,7 @@ void CompletionRequest::read() {
   number = ++requests;
   created = time(nullptr);
   if (exchange.makeParts(1))
-    exchange.parts[0].isShared = files->steps.scheduler() != nullptr;
+    exchange.parts[0].isShared = files->steps.of(exchange.target->entry) != nullptr;
 }
 
 } // namespace attn

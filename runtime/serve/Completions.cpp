@@ -43,7 +43,8 @@ attn_status CompletionRequest::open(attn_context *context, attn_text *&text, cha
   if (attn_status status =
           attn_text_create(context, exchange.target->entry, files->tokenizer, &text, message))
     return status;
-  if (attn_status status = attn_text_schedule(text, files->steps.scheduler(), message))
+  if (attn_status status =
+          attn_text_schedule(text, files->steps.of(exchange.target->entry), message))
     return status;
   if (attn_status status = attn_text_options_default(text, &options, message))
     return status;

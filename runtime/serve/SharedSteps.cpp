@@ -14,13 +14,12 @@ SharedSteps::~SharedSteps() {
   attn_context_destroy(context);
 }
 
-attn_status SharedSteps::start(attn_model *model, Error &error) {
+attn_status SharedSteps::start(attn_model *of, Error &error) {
   attn_schedule_options options;
-  int32_t entry = 0, count = attn_model_entry_count(model);
-  while (entry < count && (attn_model_rows_dim(model, entry) < 0 ||
-                           attn_schedule_options_default(model, entry, &options, nullptr)))
-    ++entry;
-  if (entry == count)
+  model = of;
+  for (int32_t entry = 0; shared < 0 && entry < attn_model_entry_count(model); ++entry)
+    shared = attn_model_shared_entry(model, entry);
+  if (shared < 0 || attn_schedule_options_default(model, shared, &options, nullptr))
     return ATTN_OK;
   auto run = [](void *scheduler) -> void * {
     attn_scheduler_run(static_cast<attn_scheduler *>(scheduler));
@@ -30,7 +29,7 @@ attn_status SharedSteps::start(attn_model *model, Error &error) {
   constexpr int64_t smallBytes = 8 << 20;
   int32_t threads = attn_model_packed_bytes(model) < smallBytes ? 1 : 0;
   hasThread = attn_context_create(model, threads, &context, nullptr) == ATTN_OK &&
-              attn_scheduler_create(context, entry, &options, &made, nullptr) == ATTN_OK &&
+              attn_scheduler_create(context, shared, &options, &made, nullptr) == ATTN_OK &&
               pthread_create(&thread, nullptr, run, made) == 0;
   if (!hasThread)
     return error.outOfMemory("a scheduler");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What requests of one model share where it has an entry whose rows are by themselves: a scheduler,
-// and the thread that runs its steps.
+// What requests of one model share where an entry that generates has one whose rows are by
+// themselves (attn_model_shared_entry): a scheduler, and the thread that runs its steps.
 #pragma once
 
 #include "attn/schedule.h"
@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// Not copyable; without an entry of that kind there is no scheduler.
+/// Not copyable. Of several entries of that kind the first one counts.
 class SharedSteps {
 public:
   SharedSteps() = default;
@@ -20,13 +20,17 @@ public:
 
   /// Starts the thread, which runs steps on all CPUs, or alone where a model is small.
   /// ATTN_OUT_OF_MEMORY.
-  attn_status start(attn_model *model, Error &error);
-  /// Null where requests take turns.
-  attn_scheduler *scheduler() const { return made; }
+  attn_status start(attn_model *of, Error &error);
+  /// That of an entry; null where its requests take turns.
+  attn_scheduler *of(int32_t entry) const {
+    return made && attn_model_shared_entry(model, entry) == shared ? made : nullptr;
+  }
   /// Requests that share steps at most; 0 without a scheduler.
   int64_t rows() const { return most; }
 
 private:
+  attn_model *model = nullptr;
+  int32_t shared = -1; ///< the entry of the steps
   attn_context *context = nullptr;
   attn_scheduler *made = nullptr;
   int64_t most = 0;

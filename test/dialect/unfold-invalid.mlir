@@ -105,3 +105,12 @@ func.func private @first() -> !scores
 func.func private @step(tensor<4xi32, #attn.axes<"B">> {attn.name = "token"}) -> !scores
 // expected-error@+1 {{expected a number from 0.000000e+00 to 1.000000e+00 for "min_p", but got 1 : i64}}
 attn.unfold @generate from @first then @step token 0 limit 4 settings {min_p = 1 : i64}
+
+// -----
+
+// unfold_c8
+!scores = tensor<4x8xf32, #attn.axes<"B", "V">>
+func.func private @first() -> !scores
+func.func private @step(tensor<4xi32, #attn.axes<"B">> {attn.name = "token"}) -> !scores
+// expected-error@+1 {{expected an entry whose rows are by themselves, with the scores of step, but got @first}}
+attn.unfold @generate from @first then @step shared @first token 0 limit 4 settings {}

@@ -27,7 +27,7 @@ enum {
 
 /* The layout of these tables. An artifact holds a value for each setting, so one more row of
  * settings.def is another version, too. */
-#define ATTN_ABI_VERSION (28 * 100 + ATTN_SETTING_COUNT)
+#define ATTN_ABI_VERSION (29 * 100 + ATTN_SETTING_COUNT)
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -365,8 +365,10 @@ typedef struct {
  * chosen. */
 typedef struct {
   int32_t first, step;
-  int64_t begin; /* the first token, where `first` gives no scores; else -1 */
-  int64_t limit; /* tokens */
+  int32_t shared; /* the entry whose rows are by themselves that computes what these two compute of
+                   * tokens alone: many users share its steps; -1 where there is none */
+  int64_t begin;  /* the first token, where `first` gives no scores; else -1 */
+  int64_t limit;  /* tokens */
   int32_t sourceCount, ownCount, stackedCount;
   const attn_abi_source *sources; /* of the inputs of `step` */
   const int32_t *own, *stacked;

@@ -30,6 +30,10 @@ extern "C" {
 /* Requests of one model, and the rows that they share steps in. */
 typedef struct attn_scheduler attn_scheduler;
 
+/* The entry of a model by which those who run `entry`, one that generates, share steps: of tokens
+ * alone it computes what that one's entries do. -1 where there is none: they take turns. */
+ATTN_API int32_t attn_model_shared_entry(const attn_model *model, int32_t entry);
+
 /* What a scheduler bears. Start from attn_schedule_options_default. */
 typedef struct {
   int64_t stepTokens; /* of prompts that a step reads at most, where other rows wait for a token */
@@ -45,17 +49,11 @@ typedef struct {
 ATTN_API attn_status attn_schedule_options_default(const attn_model *model, int32_t entry,
                                                    attn_schedule_options *options, char **message);
 
-/* How a request ended: that of its result, and of a text's (attn/text.h). */
-enum {
-  ATTN_REQUEST_ENDED_BY_TOKEN = 0,  /* a token that ends rows, by the numbers */
-  ATTN_REQUEST_ENDED_BY_LIMIT = 1,  /* as many tokens as the limit says */
-  ATTN_REQUEST_ENDED_BY_CALLER = 3, /* onTokens has returned 0, or the request was cancelled */
-  ATTN_REQUEST_ENDED_BY_CONTEXT = 4 /* the context is full */
-};
-
 /* What became of a request. Of the prompt's tokens some were held already (`kept`), the others were
  * read, those that were preempted again; seconds until its work began, from there to the first
- * token, and to the end. `status` and `message` are those of an error, which ended it. */
+ * token, and to the end. `ending` is ATTN_TEXT_ENDED_BY_TOKEN, _LIMIT, _CALLER, which has cancelled
+ * it or returned 0 from onTokens, or _CONTEXT (attn/text.h). `status` and `message` are those of an
+ * error, which ended it. */
 typedef struct {
   int64_t kept, read, written, preempted;
   double waitSeconds, readSeconds, writeSeconds;
@@ -125,7 +123,8 @@ ATTN_API void attn_scheduler_stop(attn_scheduler *scheduler);
  * scheduler of the same model, whose steps another thread runs: attn_text_generate and
  * attn_chat_answer wait for the end, and call onText in that thread. Beams, and prompts with
  * pictures, run in the text's own context as before. NULL ends it. The scheduler lives longer than
- * the text. ATTN_INVALID_ARGUMENT: a null pointer, another model. */
+ * the text. ATTN_INVALID_ARGUMENT: a null pointer, a scheduler of another entry than that by which
+ * the text's one shares steps. */
 ATTN_API attn_status attn_text_schedule(attn_text *text, attn_scheduler *scheduler, char **message);
 
 /* Called by any thread. */

@@ -171,6 +171,7 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "attn_row_copy": (c_int32, c_void_p, c_void_p, _message),
     "attn_run_rows": (c_int32, c_void_p, c_int32, POINTER(c_void_p), POINTER(c_int64), c_int64, POINTER(Tensor), POINTER(Tensor),
                       _message),
+    "attn_model_shared_entry": (c_int32, c_void_p, c_int32),
     "attn_schedule_options_default": (c_int32, c_void_p, c_int32, POINTER(ScheduleOptions), _message),
     "attn_scheduler_create": (c_int32, c_void_p, c_int32, POINTER(ScheduleOptions), _out, _message),
     "attn_scheduler_destroy": (None, c_void_p),

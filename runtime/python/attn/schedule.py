@@ -40,7 +40,7 @@ class Submitted:
 
 
 class Scheduler:
-    """Runs requests together, by an entry `forward by B last T`: each step adds one token to every row that writes, and pieces of the
+    """Runs requests of an entry that generates together, by one `forward by B last T`: each step adds one token to every row that writes, and pieces of the
     prompts that are still to be read. A request gets the same tokens whatever others there are.
 
         scheduler = attn.Scheduler(model)
@@ -56,11 +56,12 @@ class Scheduler:
                  read_tokens: Optional[int] = None, rows: Optional[int] = None, memory: Optional[int] = None):
         self._model, self._library = model, model._library
         pointer = model._model.pointer or 0
-        self._entry = find_entry(model, entry, lambda own: self._library.attn_model_rows_dim(pointer, own._number) >= 0 and
-                                 len(own.outputs) == 1 and len(own.outputs[0].axes) == 2, "shares steps")
-        writes = [number for number, name in enumerate(model.entries)
-                  if not self._library.attn_generation_default(pointer, number, ctypes.byref(generation.Generation()), None)]
-        self._writes = writes[0] if writes else self._entry
+        # The entry that generates says how tokens are chosen, another one runs the steps.
+        self._writes = find_entry(model, entry, lambda own: self._library.attn_model_shared_entry(pointer, own._number) >= 0, "shares steps")
+        self._entry = self._library.attn_model_shared_entry(pointer, self._writes)
+        if self._entry < 0:
+            raise ArgumentError(f"entry `{entry}` shares no steps", code="R0101",
+                                help="write `entry serve = forward by B last T` beside an entry that unfolds others of `forward`")
         options = ScheduleOptions()
         self._library.call("attn_schedule_options_default", pointer, self._entry, ctypes.byref(options))
         for field, name, value in (("stepTokens", "step_tokens", step_tokens), ("readTokens", "read_tokens", read_tokens),

@@ -47,6 +47,9 @@ private:
   bool checkStacked();
   bool checkCaches();
   bool checkBeams();
+  /// The entry of `forward` by which many users share steps; null where `first` or `step` computes
+  /// something else, or takes more than tokens, and where there are beams.
+  mlir::FlatSymbolRefAttr sharedEntry();
   Diagnostic &error(const llvm::Twine &message, const Expr *place = nullptr) {
     return sema.report.error(DiagCode::Unfold, place ? place->range : call.range, message);
   }
@@ -433,6 +436,29 @@ bool UnfoldBuilder::checkBeams() {
   return true;
 }
 
+mlir::FlatSymbolRefAttr UnfoldBuilder::sharedEntry() {
+  auto beams = numbers.find("beams");
+  bool hasBeams = beams != numbers.end() && beams->second > 1;
+  bool isOfForward =
+      !begin && !hasBeams && step.getNumArguments() == 1 && step.getNumResults() == 1;
+  mlir::func::FuncOp shared;
+  for (const ItemPtr &item : sema.names.model->items) {
+    auto *other = llvm::dyn_cast<EntryDecl>(item.get());
+    if (!other || other->isForward)
+      continue;
+    llvm::StringRef name = other->signature.name.text;
+    bool isForm = other->bodyKind == EntryDecl::Body::Specialisation && other->only.empty();
+    if (name == first.getSymName() || name == step.getSymName())
+      isOfForward &= isForm;
+    auto function = sema.output.module->lookupSymbol<mlir::func::FuncOp>(name);
+    if (isForm && other->rows && !shared && function && function.getNumArguments() == 1 &&
+        function.getResultTypes() == step.getResultTypes())
+      shared = function;
+  }
+  return isOfForward && shared ? mlir::FlatSymbolRefAttr::get(shared.getSymNameAttr())
+                               : mlir::FlatSymbolRefAttr();
+}
+
 void UnfoldBuilder::build() {
   if (!readArguments() || !findToken() || !checkScores() || !checkPassedOn() || !checkStacked() ||
       !checkCaches() || !checkBeams())
@@ -445,11 +471,11 @@ void UnfoldBuilder::build() {
   for (const auto &[name, tokens] : lists)
     if (!tokens.empty())
       settings.set(name, builder.getDenseI64ArrayAttr(tokens));
-  UnfoldOp::create(builder, locate(sema, entry.signature.name.range, entry.signature.name.text),
-                   entry.signature.name.text, first.getSymName(), step.getSymName(), token,
-                   begin ? builder.getI64IntegerAttr(static_cast<int64_t>(*begin))
-                         : mlir::IntegerAttr(),
-                   static_cast<int64_t>(*limit), settings.getDictionary(builder.getContext()));
+  UnfoldOp::create(
+      builder, locate(sema, entry.signature.name.range, entry.signature.name.text),
+      entry.signature.name.text, first.getSymName(), step.getSymName(), token,
+      begin ? builder.getI64IntegerAttr(static_cast<int64_t>(*begin)) : mlir::IntegerAttr(),
+      static_cast<int64_t>(*limit), sharedEntry(), settings.getDictionary(builder.getContext()));
 }
 
 void buildUnfolds(Sema &sema) {
