@@ -110,38 +110,47 @@ void Grammars::forgetOldest() {
   list.pop();
 }
 
+Grammars::Kept *Grammars::find(const AnswerForm &form) {
+  for (Kept *kept : list)
+    if (kept->kind == form.kind && kept->text.size() == form.text.size() &&
+        (form.text.empty() || memcmp(kept->text.data(), form.text.data(), form.text.size()) == 0)) {
+      ++kept->users, kept->used = ++turn;
+      return kept;
+    }
+  return nullptr;
+}
+
+attn_status Grammars::make(const AnswerForm &form, Kept *&made, char **message) const {
+  made = create<Kept>();
+  if (!made || !made->text.append(form.text.data(), form.text.size()))
+    return ATTN_OUT_OF_MEMORY;
+  made->kind = form.kind, made->users = 1;
+  return attn_grammar_create(vocabulary, form.kind, made->text.data() ? made->text.data() : "",
+                             made->text.size(), &made->grammar, message);
+}
+
 Grammars::Kept *Grammars::use(const attn_model *model, int32_t entry,
                               const attn_tokenizer *tokenizer, const AnswerForm &form,
                               attn_status &status, char **message) {
-  Kept *found = nullptr;
-  status = ATTN_OK;
   pthread_mutex_lock(&lock);
-  for (Kept *kept : list)
-    if (kept->kind == form.kind && kept->text.size() == form.text.size() &&
-        (form.text.empty() || memcmp(kept->text.data(), form.text.data(), form.text.size()) == 0))
-      found = kept;
-  if (!found && !vocabulary)
-    status = makeVocabulary(model, entry, tokenizer, message);
-  if (!found && !status) {
-    attn_grammar *grammar = nullptr;
-    status = attn_grammar_create(vocabulary, form.kind, form.text.data() ? form.text.data() : "",
-                                 form.text.size(), &grammar, message);
-    if (!status) {
-      found = create<Kept>();
-      if (found)
-        found->kind = form.kind, found->grammar = grammar, found->users = found->used = 0;
-      else
-        attn_grammar_destroy(grammar);
-      if (!found || !found->text.append(form.text.data(), form.text.size()) || !list.push(found)) {
-        dispose(found);
-        found = nullptr;
-        status = ATTN_OUT_OF_MEMORY;
-      }
-    }
-  }
-  if (found)
-    ++found->users, found->used = ++turn;
+  Kept *found = find(form);
+  status = found || vocabulary ? ATTN_OK : makeVocabulary(model, entry, tokenizer, message);
   pthread_mutex_unlock(&lock);
+  if (found || status)
+    return found;
+  // Others need not wait: a large grammar takes its time.
+  Kept *made = nullptr;
+  status = make(form, made, message);
+  pthread_mutex_lock(&lock);
+  if (!status && !(found = find(form))) { // nor has one of them made the same
+    made->used = ++turn;
+    if (list.push(made))
+      found = made, made = nullptr;
+    else
+      status = ATTN_OUT_OF_MEMORY;
+  }
+  pthread_mutex_unlock(&lock);
+  dispose(made);
   return found;
 }
 

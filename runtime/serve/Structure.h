@@ -30,10 +30,10 @@ public:
 
   /// One of them; shared by requests, and kept for others.
   struct Kept {
-    int32_t kind;
+    int32_t kind = -1;
     Vector<char> text;
-    attn_grammar *grammar;
-    int64_t users, used;
+    attn_grammar *grammar = nullptr;
+    int64_t users = 0, used = 0;
     ~Kept() { attn_grammar_destroy(grammar); }
   };
   /// The grammar of a form, made where it is not there; `release` ends its use. The vocabulary is
@@ -44,6 +44,10 @@ public:
   void release(Kept *kept); ///< null is allowed
 
 private:
+  /// The grammar of a form, which has one more user; null where there is none. Under the lock.
+  Kept *find(const AnswerForm &form);
+  /// Makes it, with one user; `made` is to be freed after an error, too.
+  attn_status make(const AnswerForm &form, Kept *&made, char **message) const;
   /// Makes the vocabulary; under the lock.
   attn_status makeVocabulary(const attn_model *model, int32_t entry,
                              const attn_tokenizer *tokenizer, char **message);
