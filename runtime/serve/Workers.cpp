@@ -24,6 +24,7 @@ attn_status Workers::start(const ServeOptions &given, int32_t waiters, HttpServe
   if (allThreads > wanted * options.threads)
     allThreads = wanted * options.threads;
   mostComputing = wanted;
+  mostSharing = waiters;
   count = wanted + waiters;
   for (int32_t i = 0; i < count; ++i) {
     pthread_t thread;
@@ -103,7 +104,8 @@ bool Workers::takeParts(Vector<Part *> &batch, double &until) {
   const Part *oldest = nullptr;
   Vector<const Part *> waits; // one of each kind
   for (const Part *part = firstPart; part && most == 0; part = part->next) {
-    bool isLikeAnother = !part->isShared && computing >= mostComputing; // it waits for a turn
+    // It waits for a turn: threads that all wait for steps would leave none for other requests.
+    bool isLikeAnother = part->isShared ? sharing >= mostSharing : computing >= mostComputing;
     for (const Part *other : waits)
       isLikeAnother |= areAlike(*other, *part);
     if (isLikeAnother)
@@ -142,19 +144,20 @@ bool Workers::take(WorkerTask &task) {
   pthread_mutex_lock(&lock);
   for (;;) {
     double until = 0;
-    if (first && !(firstPart && firstPart->exchange->queued + mostAhead < first->queued)) {
+    bool isNew = first && firstPart && firstPart->exchange->queued + mostAhead < first->queued;
+    if ((isNew || !first) && firstPart && takeParts(task.batch, until)) {
+      bool isShared = task.batch[0]->isShared;
+      ++(isShared ? sharing : computing);
+      task.isAlone = !isShared && !first && !firstPart && idle + 1 == count && !isOneAlone &&
+                     allThreads > options.threads;
+      isOneAlone |= task.isAlone;
+      break;
+    }
+    if (first) { // where all parts wait for a turn, what is new may not have to
       task.unread = first;
       first = first->next;
       if (!first)
         end = &first;
-      break;
-    }
-    if (firstPart && takeParts(task.batch, until)) {
-      bool isShared = task.batch[0]->isShared;
-      computing += !isShared;
-      task.isAlone = !isShared && !first && !firstPart && idle + 1 == count && !isOneAlone &&
-                     allThreads > options.threads;
-      isOneAlone |= task.isAlone;
       break;
     }
     if (ends)
@@ -280,7 +283,7 @@ attn_context *Contexts::of(attn_model *model, int32_t threads) {
 }
 
 void Workers::work() {
-  Contexts contexts;
+  Contexts contexts, waiting;
   WorkerTask task;
   while (take(task)) {
     if (task.unread) {
@@ -289,13 +292,13 @@ void Workers::work() {
     }
     attn_model *model = task.batch[0]->target->model;
     bool isShared = task.batch[0]->isShared; // the request may be gone afterwards
-    compute(task.isAlone ? contextsAlone.of(model, allThreads)
-                         : contexts.of(model, options.threads),
+    // Who waits for steps computes nothing.
+    compute(task.isAlone
+                ? contextsAlone.of(model, allThreads)
+                : (isShared ? waiting : contexts).of(model, isShared ? 1 : options.threads),
             task.batch);
-    if (isShared)
-      continue;
     pthread_mutex_lock(&lock);
-    --computing;
+    --(isShared ? sharing : computing);
     isOneAlone &= !task.isAlone;
     if (firstPart)
       pthread_cond_signal(&isThere);

@@ -95,6 +95,7 @@ private:
   WorkerCounts done = {};
   int32_t idle = 0;                         ///< threads without work
   int32_t computing = 0, mostComputing = 1; ///< those that compute themselves
+  int32_t sharing = 0, mostSharing = 0;     ///< those that wait for steps that they share
   int32_t count = 0;                        ///< of all threads
   Contexts contextsAlone; ///< on all threads, for a request that is alone; one uses them at a time
   bool isOneAlone = false;

@@ -57,5 +57,13 @@ assert not wrong and all(part.startswith(b"HTTP/1.1 200") for part in gone), (wr
 # The same texts as one by one.
 for body, text in texts.items():
     assert ask(json.loads(body))["text"] == text, body
+# More than have rows do not keep others from being answered.
+with concurrent.futures.ThreadPoolExecutor(64) as users:
+    long = [users.submit(ask, {"prompt": "In the beginning", "max_tokens": 256, "temperature": 0.8, "seed": i}) for i in range(64)]
+    answered = 0
+    while not any(one.done() for one in long):
+        assert server.ask("POST", "/tokenize", json.dumps({"content": "Hi"}))[0] == 200
+        answered += not any(one.done() for one in long)
+    assert answered
 code, lines = server.end()
 print(f"{len(gone)} have gone, {len(texts)} texts as alone, no number mixed up, exit code {code}")
