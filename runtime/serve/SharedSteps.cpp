@@ -5,13 +5,15 @@
 
 namespace attn {
 
-SharedSteps::~SharedSteps() {
+void SharedSteps::stop() {
   if (hasThread) {
     attn_scheduler_stop(made);
     pthread_join(thread, nullptr);
   }
+  hasThread = false;
   attn_scheduler_destroy(made);
   attn_context_destroy(context);
+  made = nullptr, context = nullptr;
 }
 
 attn_status SharedSteps::start(attn_model *of, Error &error) {
@@ -28,9 +30,16 @@ attn_status SharedSteps::start(attn_model *of, Error &error) {
   // A step of a small model is done before several threads have met at all of its barriers.
   constexpr int64_t smallBytes = 8 << 20;
   int32_t threads = attn_model_packed_bytes(model) < smallBytes ? 1 : 0;
-  hasThread = attn_context_create(model, threads, &context, nullptr) == ATTN_OK &&
-              attn_scheduler_create(context, shared, &options, &made, nullptr) == ATTN_OK &&
-              pthread_create(&thread, nullptr, run, made) == 0;
+  char *message = nullptr;
+  attn_status status = attn_context_create(model, threads, &context, &message);
+  if (!status)
+    status = attn_scheduler_create(context, shared, &options, &made, &message);
+  if (status)
+    error.take(status, message);
+  attn_message_free(message);
+  if (status)
+    return status;
+  hasThread = pthread_create(&thread, nullptr, run, made) == 0;
   if (!hasThread)
     return error.outOfMemory("a scheduler");
   most = options.mostRows;

@@ -16,11 +16,13 @@ public:
   SharedSteps() = default;
   SharedSteps(const SharedSteps &) = delete;
   SharedSteps &operator=(const SharedSteps &) = delete;
-  ~SharedSteps();
+  ~SharedSteps() { stop(); }
 
   /// Starts the thread, which runs steps on all CPUs, or alone where a model is small.
   /// ATTN_OUT_OF_MEMORY.
   attn_status start(attn_model *of, Error &error);
+  /// Ends the thread and the scheduler.
+  void stop();
   /// That of an entry; null where its requests take turns.
   attn_scheduler *of(int32_t entry) const {
     return made && attn_model_shared_entry(model, entry) == shared ? made : nullptr;

@@ -28,6 +28,7 @@ struct TextModel {
   /// Whether the chat template holds a word.
   bool knows(const char *word) const;
   ~TextModel() {
+    steps.stop(); // its requests have tokenizers and grammars
     attn_chat_template_destroy(chatTemplate);
     attn_tokenizer_destroy(tokenizer);
   }
