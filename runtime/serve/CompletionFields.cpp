@@ -192,8 +192,10 @@ bool CompletionRequest::readFieldsOfText() {
   if (hasLimit && limit == 0)
     return fail("`max_tokens` is 0, expected 1 at least");
   isTold = isChat ? isTold : hasLogprobs;
-  if (mostLikely > 20 || (mostLikely > 0 && !isTold))
-    return fail("`top_logprobs` is 0 to 20, and needs `logprobs`");
+  if (mostLikely > 20)
+    return exchange.fail(400, "`%s` is 0 to 20", isChat ? "top_logprobs" : "logprobs"), false;
+  if (mostLikely > 0 && !isTold)
+    return fail("`top_logprobs` needs `logprobs`");
   if (!gbnf.empty()) {
     if (hasFormat)
       return fail("a request has a `grammar` or a `response_format`, not both");
@@ -341,6 +343,10 @@ bool CompletionRequest::followForm() {
   if (reader && reader->isThinking())
     return fail("the chat template begins with what the model thinks, which has no form: say in "
                 "`chat_template_kwargs` that it is not to think");
+  // Marks in its texts are text.
+  dispose(reader);
+  reader = nullptr;
+  shown.clear();
   char *message = nullptr;
   attn_status status = followed.begin(files->grammars, exchange.target->model,
                                       exchange.target->entry, files->tokenizer, shape, &message);
@@ -362,15 +368,18 @@ void CompletionRequest::read() {
   files = static_cast<TextService *>(exchange.texts)->of(exchange.target->model);
   if ((isOfTurns() && !render()) || !followForm())
     return;
-  if (isTold && !files->steps.of(exchange.target->entry)) {
-    exchange.fail(400, "`%s` tells no `logprobs`: it has no entry `forward by B last T`",
+  bool isShared = files->steps.of(exchange.target->entry) && turns.pictureCount() == 0;
+  if (isTold && !isShared) {
+    exchange.fail(400,
+                  "`%s` tells no `logprobs` here: they are told of texts, where it generates by "
+                  "entries of `forward` without beams and has one `forward by B last T`",
                   exchange.target->name);
     return;
   }
   number = ++requests;
   created = time(nullptr);
   if (exchange.makeParts(1))
-    exchange.parts[0].isShared = files->steps.of(exchange.target->entry) != nullptr;
+    exchange.parts[0].isShared = isShared;
 }
 
 } // namespace attn

@@ -107,6 +107,8 @@ async function structures() {
   for await (const chunk of await client.chat.completions.create({ model, messages: user("Hi"), stream: true, response_format: zodResponseFormat(shape, "weather") }))
     text += chunk.choices[0]?.delta?.content ?? "";
   assert.equal(text, message.content);
+  const marked = { type: "json_schema", json_schema: { name: "a", schema: { const: "<think>b</think>" } } };
+  assert.equal((await client.chat.completions.create({ model, messages: user("Hi"), response_format: marked })).choices[0].message.content, '"<think>b</think>"');
   const object = await client.chat.completions.create({ model, messages: user("Hi"), max_tokens: 5, response_format: { type: "json_object" } });
   assert.ok(object.choices[0].message.content.startsWith("{"));
   const gbnf = await client.completions.create({ model, prompt: "Hi", grammar: 'root ::= "rain" | "sun"' });
@@ -158,6 +160,7 @@ async function mistakes() {
   await wrong(400, "/properties/a/uniqueItems", chat(schema({ type: "object", properties: { a: { type: "array", uniqueItems: true } } })));
   await wrong(400, "beside `tools`", chat({ tools, ...schema({ type: "object" }) }));
   await wrong(400, "has no `json_schema`", chat({ response_format: { type: "json_schema" } }));
+  await wrong(400, "`logprobs` is 0 to 20", client.completions.create({ model, prompt: "Hi", logprobs: 21 }));
   await wrong(400, "needs `logprobs`", chat({ top_logprobs: 2 }));
   await wrong(400, '`logit_bias` says "a"', chat({ logit_bias: { a: 1 } }));
   await wrong(400, '`logit_bias` says "1"', chat({ logit_bias: { 1: 101 } }));
