@@ -31,7 +31,6 @@ void attn_scheduler::preempt(Sequence *sequence) {
   dispose(sequence->held);
   sequence->held = nullptr;
   sequence->adds = 0;
-  wasFull = true;
   insert(waiting, sequence);
 }
 
@@ -117,7 +116,7 @@ bool attn_scheduler::admit(Sequence &sequence) {
 }
 
 void attn_scheduler::admit() {
-  // Whoever has lost a row would lose it again.
+  // Whoever has lost a row for lack of memory would lose it again.
   for (size_t i = 0; i < waiting.size() && (!wasFull || running.empty());) {
     Sequence *sequence = waiting[i];
     if (!hasRowFor(*sequence))

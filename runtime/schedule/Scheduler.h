@@ -161,7 +161,7 @@ private:
   attn::Vector<Sequence *> waiting, running; ///< in order of urgency
   attn::Vector<Sequence *> batch;            ///< of the step, in the order of its rows
   attn::KeptRows kept;
-  bool wasFull = false; ///< a row was taken away, and none has ended since
+  bool wasFull = false; ///< memory was lacking for one that ran, and none has ended since
   int64_t turn = 0;
   attn::Vector<int64_t> ids, batchCounts;
   attn::Vector<attn_row *> batchRows;

@@ -42,6 +42,7 @@ void attn_scheduler::planWithinMemory() {
     if (usedBytes() + growth <= options.memory || running.size() < 2)
       return;
     preempt(leastUrgent());
+    wasFull = true;
   }
 }
 
@@ -207,8 +208,10 @@ bool attn_scheduler::step() {
     attn_status status = compute(error);
     ++own.steps;
     if (status == ATTN_OUT_OF_MEMORY && running.size() > 1) {
-      if (!kept.drop())
+      if (!kept.drop()) {
         preempt(leastUrgent());
+        wasFull = true;
+      }
     } else if (status) {
       Vector<Sequence *> failed;
       failed.swap(batch);

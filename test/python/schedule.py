@@ -94,6 +94,20 @@ for schedule in range(count):
 print(f"{count} schedules: the same tokens; {kinds}")
 assert count < 40 or all(kinds.values()), kinds
 
+# Urgent requests take the rows of others, each of them.
+scheduler, order = attn.Scheduler(model, rows=2), []
+slow = [scheduler.submit([i, 2, 3], limit=40, stops=[], on_end=order.append) for i in (10, 20)]
+for _ in range(5):
+    scheduler.step()
+urgent = []
+for i in (30, 40):
+    urgent.append(scheduler.submit([i, 2, 3], limit=20, stops=[], priority=1, on_end=order.append))
+    scheduler.step()
+while scheduler.step():
+    pass
+assert order[:2] == urgent and all(request.preempted > 0 for request in slow), ([request.number for request in order], [request.preempted for request in slow])
+assert [request.tokens for request in slow] == [alone([i, 2, 3], {"limit": 40, "stops": []}) for i in (10, 20)]
+
 # What one request has read, others have of it: a beginning is read once, by whom it is read first.
 scheduler = attn.Scheduler(model, rows=8)
 requests = [scheduler.submit(beginnings[0] + [i], limit=3) for i in range(8)]
